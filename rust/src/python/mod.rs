@@ -1,0 +1,23 @@
+//! The extension module `colonnade.kernels._native`: the only folder that knows Python.
+
+mod error;
+
+use pyo3::prelude::*;
+
+use crate::error::Result;
+
+/// Release the GIL, run a pure function, convert its error: the one way from Python into a kernel.
+fn released<T: Send>(python: Python<'_>, kernel: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
+    python.detach(kernel).map_err(|failure| error::to_python(python, &failure))
+}
+
+/// Kernels of Colonnade.
+#[pymodule]
+mod _native {
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("IS_DEBUG_BUILD", cfg!(debug_assertions))
+    }
+}

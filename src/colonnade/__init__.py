@@ -1,0 +1,1 @@
+"""A tick database that you import."""

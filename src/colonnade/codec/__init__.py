@@ -1,0 +1,1 @@
+"""Encodings and codecs: values to block bytes and back."""

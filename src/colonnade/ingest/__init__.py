@@ -1,0 +1,1 @@
+"""The write path: sources of frames to sorted, committed parts."""

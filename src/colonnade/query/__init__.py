@@ -1,0 +1,1 @@
+"""The read path: expressions to a plan, tasks, kernels and a frame."""

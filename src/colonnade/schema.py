@@ -1,0 +1,226 @@
+"""Column types, keys and roles of a table.
+
+A `Schema` is what the first ingest decides and every version of a table carries.  This module knows how a
+type is held in memory and which Polars type it comes back as; it knows nothing of files.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import numpy as np
+import polars as pl
+
+from colonnade.errors import ColumnNotFoundError, ColumnTypeError, SchemaError
+
+# kind: (NumPy type of a stored value, Polars type of a result). `string` has no fixed width.
+_KINDS: Final[dict[str, tuple[str | None, pl.DataType]]] = {
+    "bool": ("u1", pl.Boolean()),
+    "int8": ("i1", pl.Int8()),
+    "int16": ("i2", pl.Int16()),
+    "int32": ("i4", pl.Int32()),
+    "int64": ("i8", pl.Int64()),
+    "uint8": ("u1", pl.UInt8()),
+    "uint16": ("u2", pl.UInt16()),
+    "uint32": ("u4", pl.UInt32()),
+    "uint64": ("u8", pl.UInt64()),
+    "float32": ("f4", pl.Float32()),
+    "float64": ("f8", pl.Float64()),
+    "char": ("u1", pl.String()),
+    "symbol": ("u4", pl.Categorical()),
+    "string": (None, pl.String()),
+    "date": ("i4", pl.Date()),
+    "timestamp": ("i8", pl.Datetime("ns")),
+    "time": ("i8", pl.Time()),
+    "timespan": ("i8", pl.Duration("ns")),
+}
+
+SYMBOL_NULL: Final = 0xFFFF_FFFF  # the code of a null symbol
+CHAR_NULL: Final = 0  # the byte of a null char
+ROLES: Final = (
+    "symbol", "time", "price", "size", "bid", "ask", "bid_size", "ask_size", "exchange",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnType:
+    """The type of a column: a kind, and for timestamps the zone.
+
+    Examples
+    --------
+    >>> ColumnType.parse("timestamp[America/New_York]").zone
+    'America/New_York'
+    >>> str(ColumnType("float64"))
+    'float64'
+    """
+
+    kind: str
+    zone: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in _KINDS:
+            raise ColumnTypeError(f"unknown column type {self.kind!r}; there are {', '.join(_KINDS)}")
+        if self.zone is not None:
+            if self.kind != "timestamp":
+                raise ColumnTypeError(f"only a timestamp has a zone, not {self.kind!r}")
+            zone_info(self.zone)
+
+    @classmethod
+    def parse(cls, text: str) -> ColumnType:
+        """Read the text form, ``kind`` or ``timestamp[zone]``."""
+        match = re.fullmatch(r"(\w+)(?:\[([^\]]+)\])?", text.strip())
+        if match is None:
+            raise ColumnTypeError(f"can't read column type {text!r}; expected a kind such as 'float64'")
+        return cls(match[1], match[2])
+
+    @classmethod
+    def of_polars(cls, dtype: pl.DataType) -> ColumnType:
+        """Give the type that a Polars column is stored as by default.
+
+        Text becomes ``symbol``; a type that has no place raises `ColumnTypeError`.
+        """
+        if isinstance(dtype, pl.Datetime):
+            return cls("timestamp", dtype.time_zone)
+        if isinstance(dtype, pl.Duration):
+            return cls("timespan")
+        if isinstance(dtype, (pl.String, pl.Categorical, pl.Enum)):
+            return cls("symbol")
+        for kind, (_, polars_type) in _KINDS.items():
+            if polars_type == dtype:
+                return cls(kind)
+        raise ColumnTypeError(f"no column type holds Polars' {dtype}; cast it, or drop the column")
+
+    def __str__(self) -> str:
+        return f"{self.kind}[{self.zone}]" if self.zone else self.kind
+
+    @property
+    def numpy_type(self) -> np.dtype[np.generic]:
+        """The type of one stored value: codes for symbols, bytes for chars and bools."""
+        name = _KINDS[self.kind][0]
+        if name is None:
+            raise ColumnTypeError(f"values of type {self.kind!r} have no fixed width")
+        return np.dtype(name)
+
+    @property
+    def has_fixed_width(self) -> bool:
+        """Whether every value takes the same number of bytes."""
+        return _KINDS[self.kind][0] is not None
+
+    @property
+    def null_code(self) -> int | None:
+        """The stored value that means null, where a type has one instead of a validity bitmap."""
+        return {"symbol": SYMBOL_NULL, "char": CHAR_NULL}.get(self.kind)
+
+    @property
+    def polars_type(self) -> pl.DataType:
+        """The Polars type that the column comes back as."""
+        if self.kind == "timestamp":
+            return pl.Datetime("ns", self.zone)
+        return _KINDS[self.kind][1]
+
+    @property
+    def is_temporal(self) -> bool:
+        """Whether values are points or spans of time."""
+        return self.kind in ("date", "timestamp", "time", "timespan")
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether values can be added."""
+        return self.kind.startswith(("int", "uint", "float"))
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """Columns, keys and roles of a table.
+
+    Attributes
+    ----------
+    columns
+        Name to type, in the order in which results show them. The partition column is virtual and not here
+        unless rows carry it.
+    part_by
+        Symbol column whose equal values lie next to each other in a part, or None.
+    sort_by
+        Column that ascends within a symbol, or within a part where ``part_by`` is None; None keeps the
+        order of arrival.
+    partition_by
+        Name of the partition column; results and conditions know it. Its values are dates.
+    date_column
+        Timestamp or date column that the partition is computed from; None where the date is given.
+    zone
+        Zone in which trading dates and times of day are meant, or None for wall clock as given.
+    day_start_ns
+        Start of the trading day as nanoseconds of the day before, 0 for midnight: at "18:00" a row of
+        Sunday 18:30 belongs to Monday.
+    roles
+        Role to column name; see `ROLES`.
+    """
+
+    columns: Mapping[str, ColumnType]
+    part_by: str | None = None
+    sort_by: str | None = None
+    partition_by: str = "date"
+    date_column: str | None = None
+    zone: str | None = None
+    day_start_ns: int = 0
+    roles: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.columns:
+            raise SchemaError("a table needs at least one column")
+        for name in (self.part_by, self.sort_by, self.date_column, *self.roles.values()):
+            if name is not None:
+                self.column(name)
+        for role in self.roles:
+            if role not in ROLES:
+                raise SchemaError(f"unknown role {role!r}; there are {', '.join(ROLES)}")
+        if self.part_by is not None and self.columns[self.part_by].kind != "symbol":
+            found = self.columns[self.part_by]
+            raise ColumnTypeError(f"part_by column {self.part_by!r} has type {found}; expected symbol")
+        if self.sort_by is not None:
+            found = self.columns[self.sort_by]
+            if not found.is_temporal and not found.kind.startswith(("int", "uint")):
+                raise ColumnTypeError(
+                    f"sort_by column {self.sort_by!r} has type {found}; expected a time or an integer"
+                )
+        if self.zone is not None:
+            zone_info(self.zone)
+
+    def column(self, name: str, *, where: str = "the table") -> ColumnType:
+        """Give the type of a column; raise `ColumnNotFoundError` with what there is."""
+        try:
+            return self.columns[name]
+        except KeyError:
+            raise ColumnNotFoundError(name, self.columns, where=where) from None
+
+    def role(self, role: str, *, where: str = "the table") -> str:
+        """Give the column that plays a role; raise `SchemaError` with the way out where none does."""
+        try:
+            return self.roles[role]
+        except KeyError:
+            hint = f"set it with roles={{{role!r}: COLUMN}} or --role {role}=COLUMN at ingest"
+            raise SchemaError(f"no column of {where} has the role {role!r}; {hint}") from None
+
+
+def zone_info(name: str) -> ZoneInfo:
+    """Give a time zone by its IANA name; raise `SchemaError` where there is none."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        reason = f"unknown time zone {name!r}; expected an IANA name such as 'America/New_York'"
+        raise SchemaError(reason) from None
+
+
+def date_to_days(date: dt.date) -> int:
+    """Give days since 1970-01-01, negative before."""
+    return date.toordinal() - 719_163
+
+
+def days_to_date(days: int) -> dt.date:
+    """Give the date that lies ``days`` after 1970-01-01."""
+    return dt.date.fromordinal(days + 719_163)

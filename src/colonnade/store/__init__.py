@@ -1,0 +1,1 @@
+"""What is on disk: column files, parts, manifests, versions."""
