@@ -3,8 +3,8 @@
 Four protocols, from the table down to a column. Our own files implement them in `table_source`; other layouts
 can beside it, and pass the same contract suite. Nothing here opens, caches or writes anything.
 
-Order: rows are numbered in logical order within each part; where a partition has several parts, a symbol's rows
-come by sort key, then by the part's sequence, then by row.
+Order: rows are numbered in logical order within each part; where a partition has several parts, a symbol's
+rows come by sort key, then by the part's sequence, then by row.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class PartSource(Protocol):
 
     @property
     def runs(self) -> NDArray[Any] | None:
-        """One `RUNS` entry a symbol of the ``part_by`` column, ascending codes; None without such a column."""
+        """One `RUNS` entry a symbol of ``part_by``, ascending codes; None without such a column."""
 
     def column(self, name: str) -> BlockSource:
         """Give a column; raise `ColumnNotFoundError` where there is none."""

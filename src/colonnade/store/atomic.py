@@ -1,0 +1,132 @@
+"""Files that are there in full, or not at all; every write to a database goes through here.
+
+A file is written under its own new name, or under a temporary one, then fsynced; a name that readers look for
+appears by a hard link, which fails where the name exists. Folders are fsynced so that names outlive a power
+cut. With ``durable=False`` nothing is fsynced: fit for scratch data and tests, not for data that counts.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from colonnade.errors import HeaderError, StaleVersionError
+from colonnade.store.filenames import temporary
+
+
+@contextmanager
+def new_file(path: Path, *, durable: bool) -> Iterator[int]:
+    """Create a file that wasn't there and give its descriptor; fsync it at the end, remove it on an error."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    try:
+        try:
+            yield descriptor
+            if durable:
+                os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            path.unlink()
+        raise
+
+
+def write_all(descriptor: int, content: bytes | memoryview) -> None:
+    """Write every byte; `os.write` may take fewer."""
+    rest = memoryview(content).cast("B")
+    while len(rest):
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def publish(path: Path, content: bytes, *, durable: bool) -> bool:
+    """Create ``path`` with this content; give False where somebody else created it first.
+
+    The caller fsyncs the folder once everything in it is there, with `sync_folders`.
+    """
+    draft = temporary(path)
+    with new_file(draft, durable=durable) as descriptor:
+        write_all(descriptor, content)
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        return False
+    finally:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+    return True
+
+
+def make_folders(path: Path) -> None:
+    """Create a folder and those above it."""
+    path.mkdir(parents=True, exist_ok=True)
+
+
+def sync_folders(folders: Iterable[Path], *, durable: bool) -> None:
+    """Fsync folders, so that the names in them outlive a power cut."""
+    if not durable:
+        return
+    for folder in folders:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def open_to_read(path: str | Path) -> int:
+    """Open a committed file for reading and give its descriptor; symbolic links are not followed.
+
+    Raises
+    ------
+    StaleVersionError
+        If it isn't there: whoever named it reads a version that was cleaned away.
+    HeaderError
+        If it is a symbolic link.
+    """
+    try:
+        return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        raise _gone(path) from None
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise HeaderError(f"'{path}' is a symbolic link; expected a file") from None
+        raise
+
+
+def read_file(path: Path) -> bytes:
+    """Read a committed file as a whole; see `open_to_read`."""
+    descriptor = open_to_read(path)
+    try:
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read()
+    finally:
+        os.close(descriptor)
+
+
+def check_folder(path: Path) -> None:
+    """Raise where a folder of committed files isn't there, or is a symbolic link."""
+    try:
+        mode = os.lstat(path).st_mode
+    except FileNotFoundError:
+        raise _gone(path) from None
+    if not stat.S_ISDIR(mode):
+        found = "a symbolic link" if stat.S_ISLNK(mode) else "no folder"
+        raise HeaderError(f"'{path}' is {found}; expected a folder")
+
+
+def file_identity(path: Path) -> tuple[int, int, int]:
+    """Give inode, time of change and size: equal as long as a path names the same committed file."""
+    try:
+        status = os.lstat(path)
+    except FileNotFoundError:
+        raise _gone(path) from None
+    return status.st_ino, status.st_mtime_ns, status.st_size
+
+
+def _gone(path: str | Path) -> StaleVersionError:
+    return StaleVersionError(f"'{path}' is gone: its version was cleaned away, or it was deleted; read again")

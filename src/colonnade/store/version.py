@@ -1,0 +1,316 @@
+"""Versions of a table, and the commit that makes the next one.
+
+A version file is immutable. Creating the file with the next number is the commit: the hard link to it fails
+where another writer was faster, and then the change is laid over the new state. Appends always fit; a change
+that replaces, creates or drops a partition fails with `ConflictError` where that partition changed meanwhile.
+Before the link nothing new is visible, and after it everything is, because parts and manifests are on disk
+before it. Readers only read: the newest number in the folder is the current version.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from colonnade.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    HeaderError,
+    NotFoundError,
+    SchemaError,
+    StaleVersionError,
+    located,
+)
+from colonnade.schema import Schema, days_to_date
+from colonnade.store.atomic import make_folders, open_to_read, publish, sync_folders
+from colonnade.store.entries import PartEntry, SourceEntry
+from colonnade.store.filenames import VERSIONS, partition_name, version_name, version_number
+from colonnade.store.manifest import Manifest, read_manifest, write_manifest
+from colonnade.store.version_file import PartitionRow, Version, read_version, write_version
+
+_NO_LOCKS: Final = (errno.ENOLCK, errno.ENOTSUP)  # of file systems that have none
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """Parts for one partition, and the sources of their rows."""
+
+    parts: tuple[PartEntry, ...]
+    sources: tuple[SourceEntry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Edits:
+    """What a commit changes; keys are dates as days since 1970-01-01.
+
+    Attributes
+    ----------
+    created
+        New partitions; it is a conflict if one exists.
+    appended
+        Parts that come after those that a partition has, which may be none.
+    replaced
+        What partitions hold from now on, whether they existed or not.
+    dropped
+        Partitions that go.
+    schema
+        New schema, or None to keep it.
+    settings
+        New settings of the table, or None to keep them.
+    again
+        Accept a source that a partition holds already.
+    """
+
+    created: Mapping[int, Addition] = field(default_factory=dict)
+    appended: Mapping[int, Addition] = field(default_factory=dict)
+    replaced: Mapping[int, Addition] = field(default_factory=dict)
+    dropped: frozenset[int] = frozenset()
+    schema: Schema | None = None
+    settings: Mapping[str, Any] | None = None
+    again: bool = False
+
+    def __post_init__(self) -> None:
+        groups = [set(self.created), set(self.appended), set(self.replaced), set(self.dropped)]
+        if len(set().union(*groups)) != sum(map(len, groups)):
+            raise SchemaError("one change can't touch a partition in two ways")
+        for additions in (self.created, self.appended, self.replaced):
+            for value, addition in additions.items():
+                if not addition.parts:
+                    raise SchemaError(f"partition {days_to_date(value)} would have no part; drop it instead")
+
+
+class TableStore:
+    """The versions of one table.
+
+    Parameters
+    ----------
+    path
+        Folder of the table.
+    durable
+        Whether a commit survives a power cut; see `atomic`.
+    """
+
+    def __init__(self, path: Path, *, durable: bool = True) -> None:
+        self.path = path
+        self.durable = durable
+
+    @property
+    def name(self) -> str:
+        """Name of the table."""
+        return self.path.name
+
+    def partition_folder(self, value: int, schema: Schema) -> Path:
+        """Give the folder of a date's partition; it may not exist."""
+        return self.path / partition_name(schema.partition_by, value)
+
+    def numbers(self) -> list[int]:
+        """List the versions that are kept, ascending; empty where there is no table."""
+        try:
+            names = [entry.name for entry in (self.path / VERSIONS).iterdir()]
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        return sorted(number for name in names if (number := version_number(name)) is not None)
+
+    def current(self) -> Version:
+        """Read the newest version; raise `NotFoundError` where there is no table."""
+        while True:
+            numbers = self.numbers()
+            if not numbers:
+                raise NotFoundError(f"no table {self.name!r} in '{self.path.parent}'")
+            try:
+                return self._read(numbers[-1])
+            except StaleVersionError:
+                if self.numbers()[-1:] == numbers[-1:]:
+                    raise
+
+    def read(self, number: int) -> Version:
+        """Read a version; raise `NotFoundError` where it isn't kept."""
+        try:
+            return self._read(number)
+        except StaleVersionError:
+            numbers = self.numbers()
+            kept = f"kept are {numbers[0]} to {numbers[-1]}" if numbers else "there is no such table"
+            raise NotFoundError(f"table {self.name!r} has no version {number}; {kept}") from None
+
+    def at(self, time_ns: int) -> Version:
+        """Read the newest version that was committed at or before a time, nanoseconds since 1970 UTC."""
+        numbers = self.numbers()
+        low, high = 0, len(numbers)
+        while low < high:
+            middle = (low + high) // 2
+            if self.read(numbers[middle]).created_ns <= time_ns:
+                low = middle + 1
+            else:
+                high = middle
+        if low == 0:
+            oldest = f"the oldest kept is {numbers[0]}" if numbers else "there is no such table"
+            raise NotFoundError(f"table {self.name!r} has no version that old; {oldest}")
+        return self.read(numbers[low - 1])
+
+    def manifest(self, version: Version, value: int) -> Manifest:
+        """Read the manifest of a date's partition; raise `NotFoundError` where there is none."""
+        content_hash = version.manifest_hash(value)
+        date = days_to_date(value).isoformat()
+        if content_hash is None:
+            raise NotFoundError(f"table {self.name!r} has no partition {date}")
+        with located(table=self.name, partition=date):
+            manifest = read_manifest(self.partition_folder(value, version.schema), content_hash)
+            if manifest.value != value:
+                found = days_to_date(manifest.value).isoformat()
+                raise HeaderError(f"manifest belongs to partition {found}")
+            return manifest
+
+    @contextmanager
+    def hold(self, number: int) -> Iterator[Version]:
+        """Read a version and keep its files from being cleaned away until the block ends."""
+        descriptor = self.lock(number)
+        try:
+            yield self._read(number)
+        finally:
+            os.close(descriptor)
+
+    def lock(self, number: int) -> int:
+        """Take the reader's shared lock on a version; the caller closes the descriptor to give it back.
+
+        Raises
+        ------
+        StaleVersionError
+            If the version was cleaned away.
+        """
+        path = self.path / VERSIONS / version_name(number)
+        descriptor = open_to_read(path)
+        _lock_shared(descriptor)
+        if os.fstat(descriptor).st_ino != _inode(path):  # cleaned between open and lock
+            os.close(descriptor)
+            raise StaleVersionError(f"version {number} of table {self.name!r} was cleaned away; read again")
+        return descriptor
+
+    def create(self, schema: Schema, *, settings: Mapping[str, Any] | None = None) -> Version:
+        """Create the table without rows; raise `AlreadyExistsError` where it is there."""
+        try:
+            return self.commit(None, Edits(schema=schema, settings=settings or {}))
+        except ConflictError:
+            raise AlreadyExistsError(f"table {self.name!r} exists already in '{self.path.parent}'") from None
+
+    def commit(self, base: Version | None, edits: Edits) -> Version:
+        """Make the next version.
+
+        The parts must be on disk already. The call tries again after every commit of another writer, until
+        the change is in or doesn't fit.
+
+        Parameters
+        ----------
+        base
+            Version on which the change was prepared; None creates the table, and `edits` has its schema.
+        edits
+            The change.
+
+        Raises
+        ------
+        ConflictError
+            If a partition that is created, replaced or dropped, or the schema, changed since `base`.
+        AlreadyIngestedError
+            If an appended source is in the partition already.
+        """
+        newest = base
+        while True:
+            if newest is not None:
+                newest = self.current()
+                self._check_fits(base, newest, edits)
+            number = 1 if newest is None else newest.number + 1
+            if newest is None and self.numbers():
+                raise ConflictError(f"table {self.name!r} was created meanwhile; read it and retry")
+            content, touched = self._prepare(newest, edits, number)
+            versions = self.path / VERSIONS
+            make_folders(versions)
+            above = [self.path, self.path.parent]
+            sync_folders([*touched, *above], durable=self.durable)
+            if publish(versions / version_name(number), content, durable=self.durable):
+                sync_folders([versions], durable=self.durable)
+                return self._read(number)
+
+    def _check_fits(self, base: Version | None, newest: Version, edits: Edits) -> None:
+        if base is None or newest.number == base.number:
+            return
+        if newest.schema != base.schema:
+            raise ConflictError(
+                f"the schema of table {self.name!r} was changed by version {newest.number} or before, "
+                f"since version {base.number}; read again and retry"
+            )
+        if edits.settings is not None and newest.settings != base.settings:
+            raise ConflictError(
+                f"the settings of table {self.name!r} were changed by version {newest.number} or before, "
+                f"since version {base.number}; read again and retry"
+            )
+        for value in (*edits.created, *edits.replaced, *edits.dropped):
+            if newest.manifest_hash(value) != base.manifest_hash(value):
+                raise ConflictError(
+                    f"partition {days_to_date(value)} of table {self.name!r} was changed between version "
+                    f"{base.number} and {newest.number}, while this change was prepared; read again and retry"
+                )
+
+    def _prepare(self, newest: Version | None, edits: Edits, number: int) -> tuple[bytes, list[Path]]:
+        """Write the manifests of a change; give the new version's content and the folders to fsync."""
+        schema = edits.schema or (newest.schema if newest else None)
+        if schema is None:
+            raise SchemaError(f"table {self.name!r} can't be created without a schema")
+        if newest is not None and newest.schema.partition_by != schema.partition_by:
+            raise SchemaError("the name of the partition column can't change")
+        rows = newest.rows() if newest else {}
+        touched = []
+        for value, manifest in self._manifests(newest, edits).items():
+            folder = self.partition_folder(value, schema)
+            make_folders(folder)
+            content_hash = write_manifest(folder, manifest, durable=self.durable)
+            rows[value] = PartitionRow(content_hash, manifest.row_count, manifest.sort_min, manifest.sort_max)
+            touched.append(folder)
+        for value in edits.dropped:
+            if rows.pop(value, None) is None:
+                raise NotFoundError(f"table {self.name!r} has no partition {days_to_date(value)}")
+        settings = edits.settings if edits.settings is not None else (newest.settings if newest else {})
+        created_ns = max(time.time_ns(), newest.created_ns + 1 if newest else 0)
+        return write_version(number, created_ns, schema, settings, rows), touched
+
+    def _manifests(self, newest: Version | None, edits: Edits) -> dict[int, Manifest]:
+        manifests = {}
+        for value, addition in edits.created.items():
+            if newest is not None and newest.position(value) is not None:
+                reason = f"partition {days_to_date(value)} of table {self.name!r} holds rows already"
+                raise AlreadyExistsError(f"{reason}; append to it, or replace it")
+            manifests[value] = Manifest(value, (), ()).appended(addition.parts, addition.sources)
+        for value, addition in edits.appended.items():
+            known = newest is not None and newest.position(value) is not None
+            before = self.manifest(newest, value) if newest and known else Manifest(value, (), ())
+            if not edits.again:
+                before.check_new(addition.sources)
+            manifests[value] = before.appended(addition.parts, addition.sources)
+        for value, addition in edits.replaced.items():
+            manifests[value] = Manifest(value, addition.parts, addition.sources)
+        return manifests
+
+    def _read(self, number: int) -> Version:
+        with located(table=self.name):
+            return read_version(self.path / VERSIONS, number)
+
+
+def _lock_shared(descriptor: int) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            os.close(descriptor)
+            raise
+
+
+def _inode(path: Path) -> int | None:
+    try:
+        return path.stat(follow_symlinks=False).st_ino
+    except FileNotFoundError:
+        return None
