@@ -1,0 +1,154 @@
+"""Where a result goes: to a file, as JSON, as CSV into a pipe, or drawn on a terminal."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+import typer
+from rich.console import Console, RenderableType
+from rich.table import Table
+
+_ROWS_AT_ONCE: Final = 50_000
+_SUFFIXES: Final = (".csv", ".parquet", ".arrow")
+
+
+def stdout_console() -> Console:
+    """Give the console for results; characters that the terminal can't show become question marks."""
+    _replace_unknown_characters()
+    return Console(highlight=False)
+
+
+def stderr_console() -> Console:
+    """Give the console for progress and remarks."""
+    return Console(stderr=True, highlight=False)
+
+
+def is_terminal() -> bool:
+    """Whether a person reads standard output."""
+    return sys.stdout.isatty()
+
+
+def takes_unicode(console: Console) -> bool:
+    """Whether block and line characters can be shown."""
+    return console.encoding.lower().startswith("utf")
+
+
+def show(frame: pl.DataFrame, *, as_json: bool, draw: Callable[[Console], None]) -> None:
+    """Print a result as JSON rows, as CSV, or by ``draw`` on a terminal."""
+    if as_json:
+        _write(_json_rows(frame))
+    elif is_terminal():
+        draw(stdout_console())
+    else:
+        _write(_csv_pieces(frame))
+
+
+def show_document(document: object, *, as_json: bool, draw: Callable[[Console], None]) -> None:
+    """Print one document as JSON, or by ``draw``."""
+    if as_json:
+        _write([json.dumps(document, indent=2, default=str), "\n"])
+    else:
+        draw(stdout_console())
+
+
+def check_suffix(path: Path | None) -> None:
+    """Refuse a file name that says no known form, before any work is done."""
+    if path is not None and path.suffix.lower() not in _SUFFIXES:
+        reason = f"can't tell the form of {path.name!r}; expected a name that ends in {', '.join(_SUFFIXES)}"
+        raise typer.BadParameter(reason, param_hint="-o")
+
+
+def write_file(frame: pl.DataFrame, path: Path) -> None:
+    """Write a frame in the form that the file's name says; the file appears when it is whole."""
+    unfinished = path.with_name(f".{path.name}.unfinished")
+    try:
+        with unfinished.open("wb") as file:
+            match path.suffix.lower():
+                case ".csv":
+                    frame.write_csv(file)
+                case ".parquet":
+                    frame.write_parquet(file)
+                case _:
+                    frame.write_ipc(file)
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def remark(text: str) -> None:
+    """Say something beside the result, on standard error."""
+    sys.stderr.write(text + "\n")
+
+
+def bytes_text(count: int) -> str:
+    """Give a number of bytes in decimal units: ``18.3 MB``."""
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count} B"
+
+
+def table_of(title: str | None, columns: Iterable[str], *, numbers: Iterable[str] = ()) -> Table:
+    """Make an empty table; columns of ``numbers`` are right-aligned."""
+    from rich import box  # noqa: PLC0415
+
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    right = set(numbers)
+    for name in columns:
+        table.add_column(name, justify="right" if name in right else "left", no_wrap=name in right)
+    return table
+
+
+def frame_table(frame: pl.DataFrame, *, most_rows: int = 40) -> RenderableType:
+    """Draw the first and last rows of a frame."""
+    numbers = [name for name, dtype in frame.schema.items() if dtype.is_numeric()]
+    table = table_of(None, frame.columns, numbers=numbers)
+    for row in _texts(frame.head(most_rows - most_rows // 2)).iter_rows():
+        table.add_row(*row)
+    if frame.height > most_rows:
+        table.add_row(*["..." for _ in frame.columns])
+    for row in _texts(
+        frame.tail(min(most_rows // 2, max(frame.height - most_rows + most_rows // 2, 0)))
+    ).iter_rows():
+        table.add_row(*row)
+    return table
+
+
+def _texts(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.with_columns(pl.all().cast(pl.String).fill_null(""))
+
+
+def _json_rows(frame: pl.DataFrame) -> Iterable[str]:
+    """Give an array of objects, one row a line; times as text with all their digits, NaN as null."""
+    temporal = [name for name, dtype in frame.schema.items() if dtype.is_temporal()]
+    separator = "[\n"
+    for rows in frame.iter_slices(_ROWS_AT_ONCE):
+        for row in rows.with_columns(pl.col(temporal).cast(pl.String)).write_ndjson().splitlines():
+            yield separator + row
+            separator = ",\n"
+    yield "[]\n" if separator == "[\n" else "\n]\n"
+
+
+def _csv_pieces(frame: pl.DataFrame) -> Iterable[str]:
+    yield frame.clear().write_csv()
+    for rows in frame.iter_slices(_ROWS_AT_ONCE):
+        yield rows.write_csv(include_header=False)
+
+
+def _write(pieces: Iterable[str]) -> None:
+    """Write text as UTF-8, whatever the terminal's encoding: it is read by programs."""
+    sys.stdout.flush()
+    for piece in pieces:
+        sys.stdout.buffer.write(piece.encode())
+    sys.stdout.buffer.flush()
+
+
+def _replace_unknown_characters() -> None:
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="replace")
