@@ -33,8 +33,9 @@ wrong, what was found and what was expected, in lower case, on one line, without
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 
 class ColonnadeError(Exception):
@@ -60,6 +61,9 @@ class ColumnNotFoundError(SchemaError, KeyError):
 
     def __str__(self) -> str:
         return self.message  # KeyError would print the repr
+
+    def __reduce__(self) -> tuple[Callable[..., ColumnNotFoundError], tuple[object, ...]]:
+        return partial(type(self), where=self.where), (self.name, self.available)
 
 
 class ColumnTypeError(SchemaError, TypeError):
@@ -101,6 +105,10 @@ class RowError(SourceError):
         self.text = text
         at = f"{file}, line {line}" + (f", column {column!r}" if column else "")
         super().__init__(f"{at}: {reason}: {_shortened(text)!r}")
+
+    def __reduce__(self) -> tuple[Callable[..., RowError], tuple[object, ...]]:
+        rebuild = partial(type(self), file=self.file, line=self.line, column=self.column, text=self.text)
+        return rebuild, (self.reason,)
 
 
 class AlreadyIngestedError(SourceError):
