@@ -1,5 +1,6 @@
 //! The extension module `colonnade.kernels._native`: the only folder that knows Python.
 
+mod blocks;
 mod error;
 
 use pyo3::prelude::*;
@@ -15,6 +16,12 @@ fn released<T: Send>(python: Python<'_>, kernel: impl FnOnce() -> Result<T> + Se
 #[pymodule]
 mod _native {
     use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use super::blocks::{
+        decode_rows, decode_string_rows, encode_blocks, encode_string_blocks, hash_values, isa, set_isa,
+        take_rows, validate_index, verify_blocks,
+    };
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

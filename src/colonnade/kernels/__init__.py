@@ -2,11 +2,41 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 
-from colonnade.kernels._native import IS_DEBUG_BUILD
+from colonnade.kernels._native import (
+    IS_DEBUG_BUILD,
+    decode_rows,
+    decode_string_rows,
+    encode_blocks,
+    encode_string_blocks,
+    hash_values,
+    isa,
+    set_isa,
+    take_rows,
+    validate_index,
+    verify_blocks,
+)
+from colonnade.kernels.column_input import ColumnInput, element_of
 
 if IS_DEBUG_BUILD:
     warnings.warn("colonnade's kernels are a debug build and slow; build with `make build`", stacklevel=2)
 
-__all__ = ["IS_DEBUG_BUILD"]
+set_isa(os.environ.get("COLONNADE_ISA", "auto"))
+
+__all__ = [
+    "IS_DEBUG_BUILD",
+    "ColumnInput",
+    "decode_rows",
+    "decode_string_rows",
+    "element_of",
+    "encode_blocks",
+    "encode_string_blocks",
+    "hash_values",
+    "isa",
+    "set_isa",
+    "take_rows",
+    "validate_index",
+    "verify_blocks",
+]

@@ -1,7 +1,84 @@
 """Types, shapes and units of the compiled kernels; checked against the built module by stubtest."""
 
-from typing import Final
+from typing import Any, Final
 
-__all__ = ["IS_DEBUG_BUILD"]
+import numpy as np
+from numpy.typing import NDArray
+
+from colonnade.kernels.column_input import ColumnInput
+
+__all__ = [
+    "IS_DEBUG_BUILD",
+    "decode_rows",
+    "decode_string_rows",
+    "encode_blocks",
+    "encode_string_blocks",
+    "hash_values",
+    "isa",
+    "set_isa",
+    "take_rows",
+    "validate_index",
+    "verify_blocks",
+]
 
 IS_DEBUG_BUILD: Final[bool]
+
+# blocks
+
+def encode_blocks(
+    values: NDArray[Any],
+    validity: NDArray[np.uint8] | None,
+    null_code: int | None,
+    encoding: str,
+    codec: str,
+    level: int,
+    block_rows: int,
+    offset: int,
+) -> tuple[bytes, bytes]:
+    """Encode values into blocks: stored bytes, and 48 bytes of index a block.
+
+    ``values`` has the dtype of the element, zeros under nulls; ``validity`` is its bitmap, least significant
+    bit first. Every block but the last gets ``block_rows`` rows. ``offset`` is the number of bytes that the
+    stretch holds already; the offsets in the index go on from there.
+    """
+
+def encode_string_blocks(
+    lengths: NDArray[np.uint32],
+    data: NDArray[np.uint8],
+    validity: NDArray[np.uint8] | None,
+    codec: str,
+    level: int,
+    block_rows: int,
+    offset: int,
+) -> tuple[bytes, bytes]:
+    """Encode texts, given as lengths in bytes and their bytes one after the other; see `encode_blocks`."""
+
+def decode_rows(column: ColumnInput, start: int, stop: int, out: NDArray[Any]) -> None:
+    """Fill ``out``, of the element's dtype and ``stop - start`` long, with rows."""
+
+def decode_string_rows(column: ColumnInput, start: int, stop: int) -> tuple[NDArray[np.int64], bytes]:
+    """Give the texts of rows: offsets, ``stop - start + 1`` of them and 0 first, and the bytes."""
+
+def take_rows(column: ColumnInput, rows: NDArray[np.int64], out: NDArray[Any]) -> None:
+    """Gather rows by number, in any order; a negative number leaves its place in ``out`` as it is."""
+
+def validate_index(
+    index: NDArray[np.uint8], stored_bytes: int, rows: int, block_rows: int, element: int
+) -> None:
+    """Check that a block index can be; `HeaderError` or `TruncatedError` names the block."""
+
+def verify_blocks(column: ColumnInput, first_block: int, last_block: int) -> None:
+    """Compare stored bytes with checksums, ``last_block`` not included; `ChecksumError` names the block."""
+
+def hash_values(values: NDArray[np.uint8], seed: int) -> int:
+    """Hash bytes: XXH3-64 of each MiB in turn, seeded with the hash so far.
+
+    The first call takes seed 0, each further one the result before it; every call but the last takes a
+    whole number of MiB.
+    """
+
+def set_isa(name: str) -> None:
+    """Choose the instructions that hot loops use: ``auto``, ``baseline`` or ``v3``; answers don't change."""
+
+def isa() -> str:
+    """Name the instructions that hot loops use: ``baseline`` or ``v3``."""

@@ -1,39 +1,54 @@
-"""The layout in which one column of one part reaches the kernels."""
+"""The layout in which a column reaches the kernels."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+ELEMENTS: Final[dict[str, int]] = {
+    "u1": 0, "i1": 1, "u2": 2, "i2": 3, "u4": 4, "i4": 5, "u8": 6, "i8": 7, "f4": 8, "f8": 9,
+}  # fmt: skip
+TEXT: Final = 10  # the element of strings, which have no NumPy type of fixed width
+
 
 class ColumnInput(NamedTuple):
-    """A stored column as kernels take it; a tuple, because it crosses the border by position.
+    """One column of one part, as it lies in memory or in a mapped file.
 
     Attributes
     ----------
     stored
-        The bytes that the offsets of the index count from.
+        The values stretch: the bytes that offsets of the index count from.
     index
-        48 bytes a block, flat; see `docs/format.md`.
+        The block index, flat, 48 bytes a block.
     element
-        Number of the element type: U8 0, I8 1, U16 2, I16 3, U32 4, I32 5, U64 6, I64 7, F32 8, F64 9,
-        Utf8 10.
+        Type of one value; see `element_of`.
     rows
-        Rows of the column.
+        Rows of all blocks.
     block_rows
         Rows of every block but the last, a power of two.
     validity
-        Bitmap of all rows, least significant bit first, 1 for a value; None where no row is null.
+        One bit a row, least significant first, 1 where there is a value; None where every row has one.
     null_code
-        The value that means null, for symbols and chars; None otherwise.
+        The value that means null, for columns that have one instead of a bitmap.
     """
 
     stored: NDArray[np.uint8]
-    index: NDArray[np.uint8]  # type: ignore[assignment] # hides tuple.index, which nobody calls
+    index: NDArray[np.uint8]
     element: int
     rows: int
     block_rows: int
     validity: NDArray[np.uint8] | None
     null_code: int | None
+
+
+def element_of(dtype: np.dtype[np.generic]) -> int:
+    """Give the kernels' id of a NumPy type of fixed width.
+
+    Examples
+    --------
+    >>> element_of(np.dtype(np.float64))
+    9
+    """
+    return ELEMENTS[f"{dtype.kind}{dtype.itemsize}"]

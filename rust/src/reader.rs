@@ -1,0 +1,279 @@
+//! Reads rows of a column, whatever its encoding, codec and block size.
+//!
+//! A reader keeps the current block with its codec undone, so that stepping through rows undoes each codec once.
+//! Plain values without a codec are never copied: [`Reader::plain`] gives them as they lie.  Any bytes at all
+//! give values or an error.
+
+use bytemuck::Pod;
+
+use crate::block_index::{BlockEntry, Encoding};
+use crate::codec::{Codec, Decompressor};
+use crate::column::{Column, Element};
+use crate::error::{KernelError, Result};
+use crate::plain;
+
+/// Plain bytes of the largest block of a fixed-width column.
+pub const MAX_BLOCK_BYTES: usize = 1 << 20;
+
+/// Steps through the rows of a column.
+pub struct Reader<'a> {
+    column: Column<'a>,
+    decompressor: Decompressor,
+    scratch: Vec<u64>,
+    block: Option<Block<'a>>,
+}
+
+/// The current block.
+#[derive(Clone, Copy)]
+struct Block<'a> {
+    number: usize,
+    first_row: usize,
+    rows: usize,
+    place: Place<'a>,
+    encoding: Encoding,
+}
+
+/// Where the current block's bytes lie, its codec undone.
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    Stored(&'a [u8]),
+    Scratch { length: usize },
+}
+
+/// Rows that lie in one block: which of the block's rows, and which part of the answer they are.
+struct Piece<'a> {
+    block: Block<'a>,
+    /// Row within the block.
+    start: usize,
+    count: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// Make a reader; refuses a column whose parts do not fit each other.
+    pub fn new(column: Column<'a>) -> Result<Self> {
+        column.validate()?;
+        Ok(Self { column, decompressor: Decompressor::default(), scratch: Vec::new(), block: None })
+    }
+
+    /// The column that is read.
+    pub fn column(&self) -> &Column<'a> {
+        &self.column
+    }
+
+    /// Fill `out` with the integers of the rows from `first_row` on; u64 by bit pattern.
+    pub fn integers(&mut self, first_row: usize, out: &mut [i64]) -> Result<()> {
+        let element = self.column.element;
+        if matches!(element, Element::F32 | Element::F64 | Element::Utf8) {
+            return Err(KernelError::InvalidArgument(format!("{element:?} values aren't integers")));
+        }
+        self.column.check_rows(first_row, out.len())?;
+        let (mut row, mut rest) = (first_row, out);
+        while !rest.is_empty() {
+            let piece = self.piece(row, rest.len())?;
+            let Some((head, tail)) = rest.split_at_mut_checked(piece.count) else { break };
+            match piece.block.encoding {
+                Encoding::Plain => plain::integers(element, self.plain_bytes(&piece)?, head),
+                Encoding::Bitpack => return Err(unsupported()),
+            }
+            row += piece.count;
+            rest = tail;
+        }
+        Ok(())
+    }
+
+    /// Fill `out` with the floats of the rows from `first_row` on.
+    pub fn floats(&mut self, first_row: usize, out: &mut [f64]) -> Result<()> {
+        let element = self.column.element;
+        if !matches!(element, Element::F32 | Element::F64) {
+            return Err(KernelError::InvalidArgument(format!("{element:?} values aren't floats")));
+        }
+        self.column.check_rows(first_row, out.len())?;
+        let (mut row, mut rest) = (first_row, out);
+        while !rest.is_empty() {
+            let piece = self.piece(row, rest.len())?;
+            let Some((head, tail)) = rest.split_at_mut_checked(piece.count) else { break };
+            match piece.block.encoding {
+                Encoding::Plain => plain::floats(element, self.plain_bytes(&piece)?, head),
+                Encoding::Bitpack => return Err(unsupported()),
+            }
+            row += piece.count;
+            rest = tail;
+        }
+        Ok(())
+    }
+
+    /// Fill `out` with the rows from `first_row` on as plain little-endian values of the column's type.
+    pub fn values(&mut self, first_row: usize, out: &mut [u8]) -> Result<()> {
+        let width = self.fixed_width()?;
+        self.column.check_rows(first_row, out.len() / width)?;
+        let (mut row, mut rest) = (first_row, out);
+        while rest.len() >= width {
+            let piece = self.piece(row, rest.len() / width)?;
+            let Some((head, tail)) = rest.split_at_mut_checked(piece.count * width) else { break };
+            match piece.block.encoding {
+                Encoding::Plain => head.copy_from_slice(self.plain_bytes(&piece)?),
+                Encoding::Bitpack => return Err(unsupported()),
+            }
+            row += piece.count;
+            rest = tail;
+        }
+        Ok(())
+    }
+
+    /// Give rows as they lie, without a copy: `None` where they are encoded, lie in several blocks, are not
+    /// aligned, or the column's values do not have the width of `T`.
+    ///
+    /// `T` must be the type of the column's element; for floats and integers of one width only the caller knows.
+    pub fn plain<T: Pod>(&mut self, first_row: usize, count: usize) -> Result<Option<&[T]>> {
+        self.column.check_rows(first_row, count)?;
+        if count == 0 || size_of::<T>() != self.column.element.width() {
+            return Ok(None);
+        }
+        let piece = self.piece(first_row, count)?;
+        if piece.count < count || piece.block.encoding != Encoding::Plain {
+            return Ok(None);
+        }
+        Ok(bytemuck::try_cast_slice(self.plain_bytes(&piece)?).ok())
+    }
+
+    /// Append the texts of rows `start` to `stop`: the end of each text within `data` to `ends`, bytes to `data`.
+    pub fn texts(
+        &mut self,
+        start: usize,
+        stop: usize,
+        ends: &mut Vec<i64>,
+        data: &mut Vec<u8>,
+    ) -> Result<()> {
+        if self.column.element != Element::Utf8 {
+            return Err(KernelError::InvalidArgument(format!(
+                "{:?} values aren't text",
+                self.column.element
+            )));
+        }
+        self.column.check_rows(start, stop.saturating_sub(start))?;
+        let mut row = start;
+        while row < stop {
+            let piece = self.piece(row, stop - row)?;
+            let texts = crate::strings::Texts::new(self.bytes(&piece.block), piece.block.rows)?;
+            texts.append(piece.start, piece.count, ends, data)?;
+            row += piece.count;
+        }
+        Ok(())
+    }
+
+    /// Bytes of one value; an error for text.
+    fn fixed_width(&self) -> Result<usize> {
+        match self.column.element.width() {
+            0 => Err(KernelError::InvalidArgument("text has no fixed width".to_owned())),
+            width => Ok(width),
+        }
+    }
+
+    /// Open the block of `row`; gives the rows of it from there on, at most `wanted`.
+    fn piece(&mut self, row: usize, wanted: usize) -> Result<Piece<'a>> {
+        let number = row / self.column.block_rows;
+        let block = match self.block {
+            Some(block) if block.number == number => block,
+            _ => self.open(number)?,
+        };
+        let start = row - block.first_row;
+        Ok(Piece { block, start, count: wanted.min(block.rows - start) })
+    }
+
+    /// Make a block the current one.
+    fn open(&mut self, number: usize) -> Result<Block<'a>> {
+        self.block = None;
+        let entry = self.column.index.entry(number)?;
+        let opened = self.open_entry(number, &entry);
+        let block = opened.map_err(|failure| located(failure, number))?;
+        self.block = Some(block);
+        Ok(block)
+    }
+
+    fn open_entry(&mut self, number: usize, entry: &BlockEntry) -> Result<Block<'a>> {
+        let first_row = number * self.column.block_rows;
+        let rows = self.column.rows.saturating_sub(first_row).min(self.column.block_rows);
+        if entry.rows as usize != rows || rows == 0 {
+            return Err(KernelError::Corrupt(format!("got {} rows, expected {rows}", entry.rows)));
+        }
+        let encoding = Encoding::from_id(entry.encoding)?;
+        let codec = Codec::from_id(entry.codec)?;
+        let length = entry.encoded_bytes as usize;
+        let stored = entry.stored(self.column.stored)?;
+        self.check_length(encoding, codec, length, rows)?;
+        let place = if codec == Codec::None {
+            if stored.len() != length {
+                return Err(KernelError::Corrupt(format!("got {} bytes, expected {length}", stored.len())));
+            }
+            Place::Stored(stored)
+        } else {
+            self.decompressor.decompress(codec, stored, scratch_of(&mut self.scratch, length)?)?;
+            Place::Scratch { length }
+        };
+        Ok(Block { number, first_row, rows, place, encoding })
+    }
+
+    /// Refuse a length that the block cannot have, before memory is taken for it.
+    fn check_length(&self, encoding: Encoding, codec: Codec, length: usize, rows: usize) -> Result<()> {
+        let width = self.column.element.width();
+        if width == 0 {
+            return if encoding == Encoding::Plain {
+                Ok(())
+            } else {
+                Err(KernelError::Corrupt("text can't be bit-packed".to_owned()))
+            };
+        }
+        let plain_bytes = rows.saturating_mul(width);
+        let fits = if encoding == Encoding::Plain { length == plain_bytes } else { length <= plain_bytes };
+        if !fits {
+            return Err(KernelError::Corrupt(format!("got {length} bytes for {plain_bytes} plain ones")));
+        }
+        if codec != Codec::None && length > MAX_BLOCK_BYTES {
+            return Err(KernelError::Corrupt(format!(
+                "{length} bytes are more than a block's {MAX_BLOCK_BYTES}"
+            )));
+        }
+        Ok(())
+    }
+
+    fn bytes(&self, block: &Block<'a>) -> &[u8] {
+        match block.place {
+            Place::Stored(stored) => stored,
+            Place::Scratch { length } => {
+                bytemuck::cast_slice::<u64, u8>(&self.scratch).get(..length).unwrap_or_default()
+            }
+        }
+    }
+
+    fn plain_bytes(&self, piece: &Piece<'a>) -> Result<&[u8]> {
+        let width = self.column.element.width();
+        crate::bytes::slice(self.bytes(&piece.block), piece.start * width, piece.count * width, "plain block")
+    }
+}
+
+fn unsupported() -> KernelError {
+    KernelError::Unsupported("bit-packed blocks can't be read yet".to_owned())
+}
+
+/// Name the block that a failure belongs to.
+fn located(failure: KernelError, block: usize) -> KernelError {
+    match failure {
+        KernelError::Truncated(reason) => KernelError::Truncated(format!("block {block}: {reason}")),
+        KernelError::Corrupt(reason) => KernelError::Corrupt(format!("block {block}: {reason}")),
+        other => other,
+    }
+}
+
+/// Give `length` bytes of scratch memory, aligned to 8.
+fn scratch_of(scratch: &mut Vec<u64>, length: usize) -> Result<&mut [u8]> {
+    let words = length.div_ceil(8);
+    if scratch.len() < words {
+        scratch
+            .try_reserve_exact(words - scratch.len())
+            .map_err(|_| KernelError::Corrupt(format!("a block of {length} bytes doesn't fit in memory")))?;
+        scratch.resize(words, 0);
+    }
+    bytemuck::cast_slice_mut::<u64, u8>(scratch)
+        .get_mut(..length)
+        .ok_or_else(|| KernelError::Corrupt(format!("a block of {length} bytes doesn't fit in memory")))
+}

@@ -1,0 +1,66 @@
+//! Plain blocks of text.
+//!
+//! ```text
+//! 0             u32[rows + 1]  offsets into the bytes that follow: 0 first, ascending, the last is their count
+//! 4 (rows + 1)  bytes          the texts one after the other, UTF-8
+//! ```
+
+use crate::bytes;
+use crate::error::{KernelError, Result};
+
+/// The texts of a block.
+#[derive(Debug, Clone, Copy)]
+pub struct Texts<'a> {
+    offsets: &'a [[u8; 4]],
+    data: &'a [u8],
+}
+
+impl<'a> Texts<'a> {
+    /// Take the bytes of a block apart; checks nothing of the single offsets.
+    pub fn new(block: &'a [u8], rows: usize) -> Result<Self> {
+        let head = bytes::slice(block, 0, rows.saturating_add(1).saturating_mul(4), "block of text")?;
+        let data = block.get(head.len()..).unwrap_or_default();
+        Ok(Self { offsets: head.as_chunks().0, data })
+    }
+
+    /// Append rows: each one's end within `data` to `ends`, its bytes to `data`.
+    pub fn append(&self, start: usize, count: usize, ends: &mut Vec<i64>, data: &mut Vec<u8>) -> Result<()> {
+        let offsets = self.offsets.get(start..=start + count).ok_or_else(|| wrong(0, 0))?;
+        let Some((first, ends_within)) = offsets.split_first() else { return Ok(()) };
+        let first = u32::from_le_bytes(*first);
+        let shift = data.len() as i64 - i64::from(first);
+        let mut previous = first;
+        ends.reserve(ends_within.len());
+        for end in ends_within {
+            let end = u32::from_le_bytes(*end);
+            if end < previous {
+                return Err(wrong(end, previous));
+            }
+            ends.push(i64::from(end) + shift);
+            previous = end;
+        }
+        let texts = self.data.get(first as usize..previous as usize).ok_or_else(|| wrong(previous, first))?;
+        std::str::from_utf8(texts)
+            .map_err(|error| KernelError::Corrupt(format!("text isn't UTF-8: {error}")))?;
+        data.extend_from_slice(texts);
+        Ok(())
+    }
+}
+
+fn wrong(end: u32, start: u32) -> KernelError {
+    KernelError::Corrupt(format!("text can't end at byte {end} and start at {start} of its block"))
+}
+
+/// Write texts as a plain block; `data` holds exactly the bytes that the lengths add up to.
+pub fn encode(lengths: &[u32], data: &[u8]) -> Result<Vec<u8>> {
+    bytes::length_u32(data.len() + 4 * (lengths.len() + 1), "block of text")?;
+    let mut block = Vec::with_capacity(4 * (lengths.len() + 1) + data.len());
+    let mut end = 0_u32;
+    block.extend_from_slice(&end.to_le_bytes());
+    for length in lengths {
+        end = end.wrapping_add(*length);
+        block.extend_from_slice(&end.to_le_bytes());
+    }
+    block.extend_from_slice(data);
+    Ok(block)
+}
