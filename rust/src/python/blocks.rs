@@ -247,6 +247,13 @@ pub fn verify_blocks(
     released(python, || block::verify(&column, first_block, last_block))
 }
 
+/// Give the CRC-32C of bytes: of the header, footer and sections of a column file.
+#[pyfunction]
+pub fn crc32c(python: Python<'_>, content: PyReadonlyArray1<'_, u8>) -> PyResult<u32> {
+    let content = contiguous(&content)?;
+    released(python, || Ok(checksum::crc32c(content)))
+}
+
 /// Hash values: XXH3-64 of each MiB in turn, seeded with the hash so far.
 #[pyfunction]
 pub fn hash_values(python: Python<'_>, values: PyReadonlyArray1<'_, u8>, seed: u64) -> PyResult<u64> {

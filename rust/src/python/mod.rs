@@ -19,8 +19,8 @@ mod _native {
 
     #[pymodule_export]
     use super::blocks::{
-        decode_rows, decode_string_rows, encode_blocks, encode_string_blocks, hash_values, isa, set_isa,
-        take_rows, validate_index, verify_blocks,
+        crc32c, decode_rows, decode_string_rows, encode_blocks, encode_string_blocks, hash_values, isa,
+        set_isa, take_rows, validate_index, verify_blocks,
     };
 
     #[pymodule_init]

@@ -7,6 +7,7 @@ import warnings
 
 from colonnade.kernels._native import (
     IS_DEBUG_BUILD,
+    crc32c,
     decode_rows,
     decode_string_rows,
     encode_blocks,
@@ -28,6 +29,7 @@ set_isa(os.environ.get("COLONNADE_ISA", "auto"))
 __all__ = [
     "IS_DEBUG_BUILD",
     "ColumnInput",
+    "crc32c",
     "decode_rows",
     "decode_string_rows",
     "element_of",

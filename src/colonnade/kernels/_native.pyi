@@ -9,6 +9,7 @@ from colonnade.kernels.column_input import ColumnInput
 
 __all__ = [
     "IS_DEBUG_BUILD",
+    "crc32c",
     "decode_rows",
     "decode_string_rows",
     "encode_blocks",
@@ -69,6 +70,9 @@ def validate_index(
 
 def verify_blocks(column: ColumnInput, first_block: int, last_block: int) -> None:
     """Compare stored bytes with checksums, ``last_block`` not included; `ChecksumError` names the block."""
+
+def crc32c(content: NDArray[np.uint8]) -> int:
+    """Give the CRC-32C of bytes, by which header, footer and sections of a column file are checked."""
 
 def hash_values(values: NDArray[np.uint8], seed: int) -> int:
     """Hash bytes: XXH3-64 of each MiB in turn, seeded with the hash so far.

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +13,7 @@ ELEMENTS: Final[dict[str, int]] = {
 TEXT: Final = 10  # the element of strings, which have no NumPy type of fixed width
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ColumnInput:
+class ColumnInput(NamedTuple):
     """One column of one part, as it lies in memory or in a mapped file.
 
     Attributes

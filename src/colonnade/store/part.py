@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from colonnade.codec.compression import Compression
+from colonnade.errors import SchemaError, UnsortedError
 from colonnade.schema import Schema
+from colonnade.store.atomic import make_folders, sync_folders
+from colonnade.store.column_writer import ColumnWriter
 from colonnade.store.entries import PartEntry
+from colonnade.store.filenames import new_column_name, new_part_name
+from colonnade.threads import map_ordered
+
+_INT64_MIN = -(1 << 63)
+_INT64_MAX = (1 << 63) - 1
 
 
 def write_part(
@@ -21,6 +34,7 @@ def write_part(
     compressions: Mapping[str, Compression],
     sequence: int = 1,
     durable: bool = True,
+    threads: int | None = None,
 ) -> PartEntry:
     """Write rows as a new part.
 
@@ -41,6 +55,8 @@ def write_part(
         Number that orders the part among those of its partition; the commit of an append sets it anew.
     durable
         Whether the part survives a power cut once this returns.
+    threads
+        Columns encoded side by side; None for the default.
 
     Returns
     -------
@@ -50,6 +66,91 @@ def write_part(
     Raises
     ------
     SchemaError
-        If the rows don't fit the schema: columns, types, order. Nothing of the part is left then.
+        If the rows don't fit the schema: columns, types, order, null sort keys. Nothing of the part is left.
     """
-    raise NotImplementedError
+    part = folder / new_part_name()
+    make_folders(part)
+    writers: list[ColumnWriter] = []
+    try:
+        for name, column_type in schema.columns.items():
+            symbols = dictionaries[name] if column_type.kind == "symbol" else None
+            path = part / new_column_name(name)
+            is_parted = name == schema.part_by
+            writers.append(
+                ColumnWriter(
+                    path, name, column_type, compressions[name], symbols=symbols, is_parted=is_parted
+                )
+            )
+        keys = _SortKeys(schema)
+        for frame in frames:
+            _check_columns(frame, schema)
+            list(map_ordered(partial(_add, frame), writers, threads=threads))
+            if len(frame):
+                keys.add({writer.name: writer for writer in writers})
+        finished = map_ordered(lambda writer: writer.finish(durable=durable), writers, threads=threads)
+        columns = dict(zip(schema.columns, finished, strict=True))
+        sync_folders([part, folder], durable=durable)
+    except BaseException:
+        for writer in writers:
+            writer.abandon()
+        with contextlib.suppress(OSError):
+            part.rmdir()
+        raise
+    return PartEntry(
+        folder=part.name,
+        sequence=(sequence, sequence),
+        row_count=writers[0].row_count,
+        sort_min=keys.smallest,
+        sort_max=keys.largest,
+        columns=columns,
+    )
+
+
+def _add(frame: pl.DataFrame, writer: ColumnWriter) -> None:
+    writer.add(frame[writer.name])
+
+
+class _SortKeys:
+    """Checks that the sort key ascends, within each symbol of a parted part; keeps its bounds."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.smallest: int | None = None
+        self.largest: int | None = None
+        self._schema = schema
+        self._row_count = 0
+        self._last: NDArray[Any] | None = None
+
+    def add(self, writers: Mapping[str, ColumnWriter]) -> None:
+        """Look at the chunk that the writers just took."""
+        column = self._schema.sort_by
+        if column is None:
+            return
+        keys = writers[column].values
+        if writers[column].has_nulls:
+            raise SchemaError(f"sort key {column!r} is null in some row; a sort key must have a value")
+        starts = writers[self._schema.part_by].run_starts if self._schema.part_by else np.zeros(0, np.int64)
+        before = np.concatenate([keys[:1] if self._last is None else self._last, keys[:-1]])
+        descends = keys < before
+        descends[starts] = False
+        if descends.any():
+            row = int(np.argmax(descends))
+            within = f" within a symbol of {self._schema.part_by!r}" if self._schema.part_by else ""
+            raise UnsortedError(
+                f"column {column!r} isn't sorted{within}: row {self._row_count + row} has {keys[row]}, "
+                f"the row before {before[row]}; sort the rows"
+            )
+        self._last = keys[-1:].copy()
+        self._row_count += len(keys)
+        low, high = _clipped(int(keys.min())), _clipped(int(keys.max()))
+        self.smallest = low if self.smallest is None else min(self.smallest, low)
+        self.largest = high if self.largest is None else max(self.largest, high)
+
+
+def _clipped(key: int) -> int:
+    return min(max(key, _INT64_MIN), _INT64_MAX)
+
+
+def _check_columns(frame: pl.DataFrame, schema: Schema) -> None:
+    if tuple(frame.columns) != tuple(schema.columns):
+        found, expected = ", ".join(frame.columns), ", ".join(schema.columns)
+        raise SchemaError(f"rows have the columns {found}; expected {expected}, in this order")

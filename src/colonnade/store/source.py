@@ -64,6 +64,9 @@ class BlockSource(Protocol):
     def dictionary(self) -> pl.Series | None:
         """Distinct symbols as `pl.String`, sorted by bytes; a code is a position in it. None for others."""
 
+    def find_code(self, symbol: str) -> int | None:
+        """Give the code of a symbol, or None where it isn't there; much cheaper than `dictionary`."""
+
     def kernel_input(self, start: int = 0, stop: int | None = None) -> ColumnInput:
         """Give what kernels read, always of the whole column.
 

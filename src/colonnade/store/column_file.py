@@ -1,0 +1,281 @@
+"""Reads one column file: a memory map, viewed as arrays and checked once.
+
+Opening checks header, footer and block index. Sections and blocks are checked when they are first used; what
+was checked stays so for as long as the file is open. Kernels read the map itself.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import sys
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from colonnade.errors import ChecksumError, CorruptionError, HeaderError, TruncatedError, located
+from colonnade.kernels import (
+    ColumnInput,
+    decode_rows,
+    decode_string_rows,
+    take_rows,
+    validate_index,
+    verify_blocks,
+)
+from colonnade.store.atomic import open_to_read
+from colonnade.store.column_layout import (
+    FOOTER_BYTES,
+    HEADER_BYTES,
+    Section,
+    check_header,
+    checksum_of,
+    element_of,
+    read_footer,
+)
+from colonnade.store.column_values import polars_values, with_nulls
+from colonnade.store.entries import ColumnEntry
+from colonnade.store.source import BLOCK_INDEX, RUNS
+from colonnade.store.symbols import Dictionary, check_runs
+from colonnade.store.text import text_of_buffers
+from colonnade.store.validity import read_validity, unpack
+
+__all__ = ["BLOCK_INDEX", "ColumnFile"]
+
+_SLICE_ROWS: Final = 1 << 22  # rows decoded and blocks checked by one kernel call, so that Ctrl-C works
+_VERIFY_BYTES: Final = 1 << 26
+
+
+class ColumnFile:
+    """One open column file; a `BlockSource`.
+
+    Parameters
+    ----------
+    path
+        The file.
+    entry
+        What the manifest says of it.
+    row_count
+        Rows of the part.
+    where
+        What messages about damage say beside the block: table, partition, column.
+
+    Raises
+    ------
+    StaleVersionError
+        If the file is gone.
+    CorruptionError
+        If it isn't what was written.
+    UnsupportedVersionError
+        If a newer version of the package wrote it.
+    """
+
+    def __init__(
+        self, path: str, entry: ColumnEntry, row_count: int, where: dict[str, str | int] | None = None
+    ) -> None:
+        self.path = path
+        self.entry = entry
+        self.type = entry.type
+        self.row_count = row_count
+        self._where = where or {}
+        with located(**self._where):
+            self._map = _map_file(path, entry.stored_bytes)
+            self._open()
+
+    def _open(self) -> None:
+        content = memoryview(self._map)
+        check_header(self._map[:HEADER_BYTES])
+        footer, element = read_footer(self._map[-FOOTER_BYTES:], file_bytes=len(content))
+        if (footer.row_count, footer.type, footer.values_hash) != (
+            self.row_count,
+            str(self.type),
+            self.entry.values_hash,
+        ) or element != element_of(self.type):
+            raise HeaderError(
+                f"file holds {footer.row_count} rows of type {footer.type}, hash {footer.values_hash:016x}; "
+                f"the manifest says {self.row_count} of {self.type}, {self.entry.values_hash:016x}"
+            )
+        self.footer = footer
+        self.block_rows = footer.block_rows
+        self._content = content
+        self._element = element
+        self._stored = np.frombuffer(self._map, np.uint8, footer.values_bytes, HEADER_BYTES)
+        flat = np.frombuffer(self._section(footer.block_index, "block index"), np.uint8)
+        validate_index(flat, footer.values_bytes, footer.row_count, footer.block_rows, element)
+        self._flat_index = flat
+        self._checked = np.zeros(footer.block_index.item_count, dtype=np.bool)
+        self._all_checked = False
+
+    @property
+    def index(self) -> NDArray[Any]:
+        """One `BLOCK_INDEX` entry a block, validated."""
+        return self._flat_index.view(BLOCK_INDEX)
+
+    @cached_property
+    def symbols(self) -> Dictionary | None:
+        """The dictionary of a symbol column, searchable; None for other types."""
+        if self.type.kind != "symbol":
+            return None
+        with located(**self._where):
+            section = self.footer.dictionary
+            return Dictionary(self._section(section, "dictionary"), section.item_count)
+
+    @property
+    def dictionary(self) -> pl.Series | None:
+        """Distinct symbols as `pl.String`, sorted by bytes; None for types other than symbol."""
+        with located(**self._where):
+            return None if self.symbols is None else self.symbols.symbols
+
+    def find_code(self, symbol: str) -> int | None:
+        """Give the code of a symbol, or None where it isn't there; a binary search in the file."""
+        return None if self.symbols is None else self.symbols.find(symbol)
+
+    @cached_property
+    def runs(self) -> NDArray[Any] | None:
+        """One `RUNS` entry a symbol of a parted column; None for others."""
+        section = self.footer.runs
+        if not section.length:
+            return None
+        with located(**self._where):
+            content = self._section(section, "runs")
+            if len(content) != section.item_count * RUNS.itemsize:
+                raise HeaderError(f"{section.item_count} runs take {len(content)} bytes")
+            runs = np.frombuffer(content, RUNS)
+            symbol_count = 0 if self.symbols is None else len(self.symbols)
+            check_runs(runs, row_count=self.row_count, symbol_count=symbol_count)
+            return runs
+
+    @cached_property
+    def validity(self) -> NDArray[np.uint8] | None:
+        """Bitmap of the rows that have a value, least significant bit first; None where all have."""
+        section = self.footer.validity
+        if not section.length:
+            return None
+        with located(**self._where):
+            return read_validity(self._section(section, "validity"), section.item_count, self.row_count)
+
+    def kernel_input(self, start: int = 0, stop: int | None = None) -> ColumnInput:
+        """Give what kernels read; checks the blocks of rows ``[start, stop)`` that weren't checked yet."""
+        column = ColumnInput(
+            self._stored,
+            self._flat_index,
+            self._element,
+            self.row_count,
+            self.block_rows,
+            self.validity,
+            self.type.null_code,
+        )
+        if not self._all_checked:
+            last_row = self.row_count if stop is None else min(stop, self.row_count)
+            blocks = slice(start // self.block_rows, -(-last_row // self.block_rows))
+            self._check(column, blocks.start + np.flatnonzero(~self._checked[blocks]))
+            self._all_checked = bool(self._checked.all())
+        return column
+
+    def read(self, start: int, stop: int) -> pl.Series:
+        """Decode rows ``[start, stop)`` to the column's Polars type."""
+        if not 0 <= start <= stop <= self.row_count:
+            raise ValueError(f"rows {start} to {stop} are out of range: the part has {self.row_count}")
+        column = self.kernel_input(start, stop)
+        with located(**self._where):
+            if self.type.has_fixed_width:
+                values = np.empty(stop - start, dtype=self.type.numpy_type)
+                for first in range(start, stop, _SLICE_ROWS):
+                    last = min(first + _SLICE_ROWS, stop)
+                    decode_rows(column, first, last, values[first - start : last - start])
+                valid = None if self.validity is None else unpack(self.validity, start, stop)
+                return polars_values(values, self.type, self.symbols, valid)
+            return self._read_text(column, start, stop)
+
+    def take(self, rows: NDArray[np.int64]) -> pl.Series:
+        """Decode the rows of these numbers, in any order; -1 gives null."""
+        wanted = np.unique(rows[rows >= 0])
+        if len(wanted) and int(wanted[-1]) >= self.row_count:
+            raise ValueError(f"row {int(wanted[-1])} is out of range: the part has {self.row_count}")
+        column = self.kernel_input(0, 0)
+        blocks = np.unique(wanted // self.block_rows)
+        self._check(column, blocks[~self._checked[blocks]])
+        valid = rows >= 0
+        if self.validity is not None:
+            known = np.maximum(rows, 0)
+            valid &= (self.validity[known // 8] >> (known % 8).astype(np.uint8)) & 1 == 1
+        with located(**self._where):
+            if not self.type.has_fixed_width:
+                return self._take_text(column, rows, wanted, valid)
+            values = np.zeros(len(rows), dtype=self.type.numpy_type)
+            take_rows(column, np.ascontiguousarray(rows), values)
+            return polars_values(values, self.type, self.symbols, None if valid.all() else valid)
+
+    def verify(self) -> None:
+        """Check every block again, whether it was checked before or not."""
+        self._check(self.kernel_input(0, 0), np.arange(len(self._checked)))
+
+    def _read_text(self, column: ColumnInput, start: int, stop: int) -> pl.Series:
+        pieces = []
+        for first in range(start, stop, _SLICE_ROWS):
+            offsets, content = decode_string_rows(column, first, min(first + _SLICE_ROWS, stop))
+            pieces.append(text_of_buffers(offsets, content))
+        text = pl.concat(pieces, rechunk=True) if pieces else pl.Series([], dtype=pl.String)
+        return with_nulls(text, None if self.validity is None else unpack(self.validity, start, stop))
+
+    def _take_text(
+        self, column: ColumnInput, rows: NDArray[np.int64], wanted: NDArray[np.int64], valid: NDArray[np.bool]
+    ) -> pl.Series:
+        """Decode the blocks that hold the rows, one after the other, and pick."""
+        blocks = wanted // self.block_rows
+        pieces = []
+        for block in np.unique(blocks).tolist():
+            first = block * self.block_rows
+            last = min(first + self.block_rows, self.row_count)
+            text = self._read_text(column, first, last)
+            pieces.append(text.gather(wanted[blocks == block] - first))
+        if not pieces:
+            return pl.Series([None], dtype=pl.String).new_from_index(0, len(rows))
+        picked = pl.concat(pieces, rechunk=True).gather(
+            np.searchsorted(wanted, np.where(rows >= 0, rows, wanted[0]))
+        )
+        return with_nulls(picked, None if valid.all() else valid)
+
+    def _section(self, section: Section, name: str) -> memoryview:
+        content = self._content[section.offset : section.offset + section.length]
+        if checksum_of(content) != section.crc32c:
+            raise ChecksumError(f"checksum of the {name} doesn't match its {section.length} bytes")
+        return content
+
+    def _check(self, column: ColumnInput, blocks: NDArray[np.int64]) -> None:
+        """Check blocks by their checksums, ascending numbers, some at a time."""
+        if not len(blocks):
+            return
+        sizes = np.cumsum(self.index["stored_bytes"][blocks].astype(np.int64)) // _VERIFY_BYTES
+        cuts = np.flatnonzero((np.diff(blocks) > 1) | (np.diff(sizes) > 0)) + 1
+        for group in np.split(blocks, cuts):
+            first, last = int(group[0]), int(group[-1]) + 1
+            try:
+                verify_blocks(column, first, last)
+            except CorruptionError:
+                self._check_each(column, first, last)
+                raise
+            self._checked[first:last] = True
+
+    def _check_each(self, column: ColumnInput, first: int, last: int) -> None:
+        for block in range(first, last):
+            with located(**self._where, block=block):
+                verify_blocks(column, block, block + 1)
+
+
+def _map_file(path: str, expected_bytes: int) -> mmap.mmap:
+    descriptor = open_to_read(path)
+    try:
+        found = os.fstat(descriptor).st_size
+        if found < expected_bytes or found < HEADER_BYTES + FOOTER_BYTES:
+            least = max(expected_bytes, HEADER_BYTES + FOOTER_BYTES)
+            raise TruncatedError(f"file is too short: got {found} bytes, expected {least}")
+        if found > expected_bytes:
+            raise HeaderError(f"file has {found} bytes, the manifest says {expected_bytes}")
+        if sys.version_info >= (3, 13):
+            return mmap.mmap(descriptor, found, access=mmap.ACCESS_READ, trackfd=False)
+        return mmap.mmap(descriptor, found, access=mmap.ACCESS_READ)
+    finally:
+        os.close(descriptor)

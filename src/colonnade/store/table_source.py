@@ -1,0 +1,174 @@
+"""Our own files as the sources that queries read: the protocols of `source`, over a version of a table.
+
+An open source holds a shared lock on its version file, so that its files are not cleaned away while it lives.
+Open column files are kept, at most `_OPEN_FILES` of them, the least recently used going first.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+import threading
+import weakref
+from collections import OrderedDict
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from colonnade.errors import ColumnNotFoundError
+from colonnade.schema import Schema, days_to_date
+from colonnade.store.atomic import check_folder, file_identity
+from colonnade.store.column_file import ColumnFile
+from colonnade.store.entries import ColumnEntry, PartEntry
+from colonnade.store.filenames import VERSIONS, version_name
+from colonnade.store.manifest import Manifest
+from colonnade.store.version import TableStore
+from colonnade.store.version_file import Version
+
+_MAX_OPEN_FILES: Final = 1024
+
+
+class StoredPart:
+    """A part of our files; a `PartSource`."""
+
+    def __init__(self, folder: Path, entry: PartEntry, schema: Schema, where: dict[str, str | int]) -> None:
+        self.entry = entry
+        self.row_count = entry.row_count
+        self.sequence = entry.sequence
+        self._partition = folder
+        self._schema = schema
+        self._where = where
+
+    @cached_property
+    def folder(self) -> str:
+        """Folder of the part, known to be one."""
+        check_folder(self._partition)
+        folder = self._partition / self.entry.folder
+        check_folder(folder)
+        return str(folder)
+
+    @property
+    def runs(self) -> NDArray[Any] | None:
+        """One `RUNS` entry a symbol of ``part_by``, ascending codes; None without such a column."""
+        return None if self._schema.part_by is None else self.column(self._schema.part_by).runs
+
+    def column(self, name: str) -> ColumnFile:
+        """Give a column; raise `ColumnNotFoundError` where there is none."""
+        try:
+            column = self.entry.columns[name]
+        except KeyError:
+            where = f"table {self._where['table']!r}"
+            raise ColumnNotFoundError(name, self._schema.columns, where=where) from None
+        where_column = {**self._where, "column": name}
+        return _open_column(f"{self.folder}/{column.file}", column, self.row_count, where_column)
+
+
+class StoredPartition:
+    """A partition of our files; a `PartitionSource`."""
+
+    def __init__(self, folder: Path, manifest: Manifest, schema: Schema, table: str) -> None:
+        self.manifest = manifest
+        self.value = manifest.value
+        self.row_count = manifest.row_count
+        where: dict[str, str | int] = {
+            "table": table,
+            "partition": days_to_date(manifest.value).isoformat(),
+        }
+        self.parts = tuple(
+            StoredPart(folder, part, schema, where)
+            for part in sorted(manifest.parts, key=lambda part: part.sequence)
+        )
+
+
+class StoredTable:
+    """One version of a table of ours; a `TableSource`. Made by `open_source`."""
+
+    def __init__(self, store: TableStore, version: Version, lock: int) -> None:
+        self._store = store
+        self._partitions: dict[int, StoredPartition] = {}
+        self.path = store.path
+        self.name = store.name
+        self.state = version
+        self.version = version.number
+        self.schema = version.schema
+        self.values: NDArray[np.int32] = version.values
+        self.row_counts: NDArray[np.int64] = version.row_counts
+        self.sort_min: NDArray[np.int64] = version.sort_min
+        self.sort_max: NDArray[np.int64] = version.sort_max
+        weakref.finalize(self, os.close, lock)
+
+    def partition(self, value: int) -> StoredPartition:
+        """Give the partition of a date; raise `NotFoundError` where there is none."""
+        known = self._partitions.get(value)
+        if known is None:
+            manifest = self._store.manifest(self.state, value)
+            folder = self._store.partition_folder(value, self.schema)
+            known = StoredPartition(folder, manifest, self.schema, self.name)
+            self._partitions[value] = known
+        return known
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return open_source, (self.path, self.version)
+
+
+def open_source(path: Path, version: int | None = None) -> StoredTable:
+    """Open a version of a table for reading, the newest by default.
+
+    Sources of the same version are one object within a process, for as long as somebody uses it.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no table, or the version isn't kept.
+    StaleVersionError
+        If the version is cleaned away while it is opened.
+    """
+    store = TableStore(path)
+    state = store.current() if version is None else store.read(version)
+    key = (str(path), state.number, file_identity(path / VERSIONS / version_name(state.number)))
+    with _lock:
+        source = _sources.get(key)
+        if source is None:
+            source = StoredTable(store, state, store.lock(state.number))
+            _sources[key] = source
+        return source
+
+
+def _open_column(path: str, entry: ColumnEntry, row_count: int, where: dict[str, str | int]) -> ColumnFile:
+    with _lock:
+        column = _columns.get(path)
+        if column is not None:
+            _columns.move_to_end(path)
+            return column
+    column = ColumnFile(path, entry, row_count, where)
+    with _lock:
+        column = _columns.setdefault(path, column)
+        while len(_columns) > _OPEN_FILES:
+            _columns.popitem(last=False)
+        return column
+
+
+def close_columns() -> None:
+    """Forget every open column file; those in use stay open until they are no longer used."""
+    with _lock:
+        _columns.clear()
+
+
+def _open_files() -> int:
+    """Give how many maps to keep; before Python 3.13 each holds a descriptor, and half of them are ours."""
+    if sys.version_info >= (3, 13):
+        return _MAX_OPEN_FILES
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _MAX_OPEN_FILES if soft == resource.RLIM_INFINITY else max(min(_MAX_OPEN_FILES, soft // 2), 16)
+
+
+_OPEN_FILES: Final = _open_files()
+_lock = threading.Lock()
+_columns: OrderedDict[str, ColumnFile] = OrderedDict()
+_sources: weakref.WeakValueDictionary[tuple[str, int, tuple[int, int, int]], StoredTable] = (
+    weakref.WeakValueDictionary()
+)
