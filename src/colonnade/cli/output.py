@@ -10,8 +10,7 @@ from typing import Final
 
 import polars as pl
 import typer
-from rich.console import Console, RenderableType
-from rich.table import Table
+from rich.console import Console
 
 _ROWS_AT_ONCE: Final = 50_000
 _SUFFIXES: Final = (".csv", ".parquet", ".arrow")
@@ -83,44 +82,6 @@ def write_file(frame: pl.DataFrame, path: Path) -> None:
 def remark(text: str) -> None:
     """Say something beside the result, on standard error."""
     sys.stderr.write(text + "\n")
-
-
-def bytes_text(count: int) -> str:
-    """Give a number of bytes in decimal units: ``18.3 MB``."""
-    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if count >= size:
-            return f"{count / size:.1f} {unit}"
-    return f"{count} B"
-
-
-def table_of(title: str | None, columns: Iterable[str], *, numbers: Iterable[str] = ()) -> Table:
-    """Make an empty table; columns of ``numbers`` are right-aligned."""
-    from rich import box  # noqa: PLC0415
-
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-    right = set(numbers)
-    for name in columns:
-        table.add_column(name, justify="right" if name in right else "left", no_wrap=name in right)
-    return table
-
-
-def frame_table(frame: pl.DataFrame, *, most_rows: int = 40) -> RenderableType:
-    """Draw the first and last rows of a frame."""
-    numbers = [name for name, dtype in frame.schema.items() if dtype.is_numeric()]
-    table = table_of(None, frame.columns, numbers=numbers)
-    for row in _texts(frame.head(most_rows - most_rows // 2)).iter_rows():
-        table.add_row(*row)
-    if frame.height > most_rows:
-        table.add_row(*["..." for _ in frame.columns])
-    for row in _texts(
-        frame.tail(min(most_rows // 2, max(frame.height - most_rows + most_rows // 2, 0)))
-    ).iter_rows():
-        table.add_row(*row)
-    return table
-
-
-def _texts(frame: pl.DataFrame) -> pl.DataFrame:
-    return frame.with_columns(pl.all().cast(pl.String).fill_null(""))
 
 
 def _json_rows(frame: pl.DataFrame) -> Iterable[str]:

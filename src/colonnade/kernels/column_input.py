@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,8 @@ ELEMENTS: Final[dict[str, int]] = {
 TEXT: Final = 10  # the element of strings, which have no NumPy type of fixed width
 
 
-class ColumnInput(NamedTuple):
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnInput:
     """One column of one part, as it lies in memory or in a mapped file.
 
     Attributes
