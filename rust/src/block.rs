@@ -1,5 +1,6 @@
 //! Values to stored blocks with their index entries, and back.
 
+use crate::bitpack;
 use crate::block_index::{BlockEntry, Encoding};
 use crate::bytes;
 use crate::checksum;
@@ -52,7 +53,12 @@ impl BlockWriter {
         check_validity(nulls.validity, values.len() / width)?;
         for (number, block) in values.chunks(self.block_rows * width).enumerate() {
             let zone_map = zone_map::of_values(block, element, nulls, number * self.block_rows);
-            self.push(Encoding::Plain, block, block.len() / width, zone_map)?;
+            let packed =
+                if self.encoding == Encoding::Bitpack { bitpack::encode(block, element)? } else { None };
+            match packed {
+                Some(packed) => self.push(Encoding::Bitpack, &packed, block.len() / width, zone_map)?,
+                None => self.push(Encoding::Plain, block, block.len() / width, zone_map)?,
+            }
         }
         Ok(self.blocks)
     }

@@ -3,12 +3,14 @@
 //! Everything outside `python` is pure: bytes and slices in, bytes and slices out, no Python, no threads, no
 //! I/O, no clocks and no policy.  `docs/format.md` defines the bytes, `docs/architecture.md` the way of the data.
 
+pub mod bitpack;
 pub mod block;
 pub mod block_index;
 mod bytes;
 pub mod checksum;
 pub mod codec;
 pub mod column;
+mod decimal;
 pub mod error;
 pub mod isa;
 mod plain;

@@ -6,6 +6,7 @@
 
 use bytemuck::Pod;
 
+use crate::bitpack::{GroupReader, Layout, Span};
 use crate::block_index::{BlockEntry, Encoding};
 use crate::codec::{Codec, Decompressor};
 use crate::column::{Column, Element};
@@ -21,6 +22,7 @@ pub struct Reader<'a> {
     decompressor: Decompressor,
     scratch: Vec<u64>,
     block: Option<Block<'a>>,
+    groups: GroupReader,
 }
 
 /// The current block.
@@ -30,7 +32,14 @@ struct Block<'a> {
     first_row: usize,
     rows: usize,
     place: Place<'a>,
-    encoding: Encoding,
+    content: Content,
+}
+
+/// What the current block's bytes are.
+#[derive(Clone, Copy)]
+enum Content {
+    Plain,
+    Bitpack(Layout),
 }
 
 /// Where the current block's bytes lie, its codec undone.
@@ -48,11 +57,23 @@ struct Piece<'a> {
     count: usize,
 }
 
+impl Piece<'_> {
+    fn span(&self) -> Span {
+        Span { block: self.block.number, start: self.start }
+    }
+}
+
 impl<'a> Reader<'a> {
     /// Make a reader; refuses a column whose parts do not fit each other.
     pub fn new(column: Column<'a>) -> Result<Self> {
         column.validate()?;
-        Ok(Self { column, decompressor: Decompressor::default(), scratch: Vec::new(), block: None })
+        Ok(Self {
+            column,
+            decompressor: Decompressor::default(),
+            scratch: Vec::new(),
+            block: None,
+            groups: GroupReader::default(),
+        })
     }
 
     /// The column that is read.
@@ -71,9 +92,12 @@ impl<'a> Reader<'a> {
         while !rest.is_empty() {
             let piece = self.piece(row, rest.len())?;
             let Some((head, tail)) = rest.split_at_mut_checked(piece.count) else { break };
-            match piece.block.encoding {
-                Encoding::Plain => plain::integers(element, self.plain_bytes(&piece)?, head),
-                Encoding::Bitpack => return Err(unsupported()),
+            match piece.block.content {
+                Content::Plain => plain::integers(element, self.plain_bytes(&piece)?, head),
+                Content::Bitpack(layout) => {
+                    let bytes = bytes_of(&piece.block, &self.scratch);
+                    self.groups.integers(&layout, bytes, element, piece.span(), head)?;
+                }
             }
             row += piece.count;
             rest = tail;
@@ -92,9 +116,12 @@ impl<'a> Reader<'a> {
         while !rest.is_empty() {
             let piece = self.piece(row, rest.len())?;
             let Some((head, tail)) = rest.split_at_mut_checked(piece.count) else { break };
-            match piece.block.encoding {
-                Encoding::Plain => plain::floats(element, self.plain_bytes(&piece)?, head),
-                Encoding::Bitpack => return Err(unsupported()),
+            match piece.block.content {
+                Content::Plain => plain::floats(element, self.plain_bytes(&piece)?, head),
+                Content::Bitpack(layout) => {
+                    let bytes = bytes_of(&piece.block, &self.scratch);
+                    self.groups.floats(&layout, bytes, element, piece.span(), head)?;
+                }
             }
             row += piece.count;
             rest = tail;
@@ -104,15 +131,19 @@ impl<'a> Reader<'a> {
 
     /// Fill `out` with the rows from `first_row` on as plain little-endian values of the column's type.
     pub fn values(&mut self, first_row: usize, out: &mut [u8]) -> Result<()> {
+        let element = self.column.element;
         let width = self.fixed_width()?;
         self.column.check_rows(first_row, out.len() / width)?;
         let (mut row, mut rest) = (first_row, out);
         while rest.len() >= width {
             let piece = self.piece(row, rest.len() / width)?;
             let Some((head, tail)) = rest.split_at_mut_checked(piece.count * width) else { break };
-            match piece.block.encoding {
-                Encoding::Plain => head.copy_from_slice(self.plain_bytes(&piece)?),
-                Encoding::Bitpack => return Err(unsupported()),
+            match piece.block.content {
+                Content::Plain => head.copy_from_slice(self.plain_bytes(&piece)?),
+                Content::Bitpack(layout) => {
+                    let bytes = bytes_of(&piece.block, &self.scratch);
+                    self.groups.values(&layout, bytes, element, piece.span(), head)?;
+                }
             }
             row += piece.count;
             rest = tail;
@@ -130,7 +161,7 @@ impl<'a> Reader<'a> {
             return Ok(None);
         }
         let piece = self.piece(first_row, count)?;
-        if piece.count < count || piece.block.encoding != Encoding::Plain {
+        if piece.count < count || !matches!(piece.block.content, Content::Plain) {
             return Ok(None);
         }
         Ok(bytemuck::try_cast_slice(self.plain_bytes(&piece)?).ok())
@@ -154,7 +185,7 @@ impl<'a> Reader<'a> {
         let mut row = start;
         while row < stop {
             let piece = self.piece(row, stop - row)?;
-            let texts = crate::strings::Texts::new(self.bytes(&piece.block), piece.block.rows)?;
+            let texts = crate::strings::Texts::new(bytes_of(&piece.block, &self.scratch), piece.block.rows)?;
             texts.append(piece.start, piece.count, ends, data)?;
             row += piece.count;
         }
@@ -210,7 +241,12 @@ impl<'a> Reader<'a> {
             self.decompressor.decompress(codec, stored, scratch_of(&mut self.scratch, length)?)?;
             Place::Scratch { length }
         };
-        Ok(Block { number, first_row, rows, place, encoding })
+        let mut block = Block { number, first_row, rows, place, content: Content::Plain };
+        if encoding == Encoding::Bitpack {
+            let bytes = bytes_of(&block, &self.scratch);
+            block.content = Content::Bitpack(Layout::parse(bytes, self.column.element, rows)?);
+        }
+        Ok(block)
     }
 
     /// Refuse a length that the block cannot have, before memory is taken for it.
@@ -236,23 +272,25 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn bytes(&self, block: &Block<'a>) -> &[u8] {
-        match block.place {
-            Place::Stored(stored) => stored,
-            Place::Scratch { length } => {
-                bytemuck::cast_slice::<u64, u8>(&self.scratch).get(..length).unwrap_or_default()
-            }
-        }
-    }
-
     fn plain_bytes(&self, piece: &Piece<'a>) -> Result<&[u8]> {
         let width = self.column.element.width();
-        crate::bytes::slice(self.bytes(&piece.block), piece.start * width, piece.count * width, "plain block")
+        crate::bytes::slice(
+            bytes_of(&piece.block, &self.scratch),
+            piece.start * width,
+            piece.count * width,
+            "plain block",
+        )
     }
 }
 
-fn unsupported() -> KernelError {
-    KernelError::Unsupported("bit-packed blocks can't be read yet".to_owned())
+/// The bytes of a block, its codec undone.
+fn bytes_of<'s>(block: &Block<'s>, scratch: &'s [u64]) -> &'s [u8] {
+    match block.place {
+        Place::Stored(stored) => stored,
+        Place::Scratch { length } => {
+            bytemuck::cast_slice::<u64, u8>(scratch).get(..length).unwrap_or_default()
+        }
+    }
 }
 
 /// Name the block that a failure belongs to.
