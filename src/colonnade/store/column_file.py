@@ -208,6 +208,16 @@ class ColumnFile:
             take_rows(column, np.ascontiguousarray(rows), values)
             return polars_values(values, self.type, self.symbols, None if valid.all() else valid)
 
+    def is_valid(self, start: int, stop: int, values: NDArray[Any]) -> NDArray[np.bool]:
+        """Tell which of the decoded ``values`` of rows ``[start, stop)`` aren't null."""
+        if self.validity is not None:
+            return unpack(self.validity, start, stop)
+        null_code = self.type.null_code
+        valid: NDArray[np.bool] = (
+            np.ones(stop - start, dtype=np.bool) if null_code is None else values != null_code
+        )
+        return valid
+
     def verify(self) -> None:
         """Check every block again, whether it was checked before or not."""
         self._check(self.kernel_input(0, 0), np.arange(len(self._checked)))

@@ -152,6 +152,8 @@ def write_footer(footer: Footer, element: int) -> bytes:
 
 def check_header(content: bytes) -> None:
     """Raise where the first bytes aren't those of a column file that this package reads."""
+    if content == _EXPECTED_HEADER:
+        return
     magic, version, length, checksum = _HEADER.unpack(content)
     if magic != MAGIC:
         raise HeaderError(f"file doesn't begin as a column file does: got {magic!r}, expected {MAGIC!r}")
@@ -161,8 +163,7 @@ def check_header(content: bytes) -> None:
         )
     if checksum_of(content[:-4]) != checksum:
         raise ChecksumError("checksum of the header doesn't match its bytes")
-    if version < 1 or length != HEADER_BYTES:
-        raise HeaderError(f"header has format {version} and {length} bytes; expected 1 and {HEADER_BYTES}")
+    raise HeaderError(f"header has format {version} and {length} bytes; expected {FORMAT} and {HEADER_BYTES}")
 
 
 def read_footer(content: bytes, *, file_bytes: int) -> tuple[Footer, int]:
@@ -174,7 +175,7 @@ def read_footer(content: bytes, *, file_bytes: int) -> tuple[Footer, int]:
         raise ChecksumError("checksum of the footer doesn't match its bytes")
     rows, nulls, values_offset, values_bytes, values_hash, plain_bytes, block_rows, blocks = fields[:8]
     element, encoding, codec, level, log2_size, section_count = fields[8:14]
-    sections = tuple(Section(*fields[at : at + 4]) for at in (14, 18, 22, 26))
+    sections = [Section._make(fields[at : at + 4]) for at in (14, 18, 22, 26)]
     if values_offset != HEADER_BYTES or section_count != len(sections) or blocks != sections[0].item_count:
         raise HeaderError("footer holds fields that can't be")
     try:
@@ -212,3 +213,6 @@ def checksum_of(content: bytes | memoryview) -> int:
 def _compression(encoding: int, codec: int, level: int, log2_size: int) -> Compression:
     signed = level - 256 if level > 127 else level  # noqa: PLR2004 - the sign bit of a byte
     return Compression(ENCODINGS[encoding], tuple(CODECS)[codec], signed, 1 << log2_size)
+
+
+_EXPECTED_HEADER: Final = write_header()

@@ -41,7 +41,7 @@ class StoredPart:
         self.sequence = entry.sequence
         self._partition = folder
         self._schema = schema
-        self._where = where
+        self.where = where
 
     @cached_property
     def folder(self) -> str:
@@ -58,13 +58,23 @@ class StoredPart:
 
     def column(self, name: str) -> ColumnFile:
         """Give a column; raise `ColumnNotFoundError` where there is none."""
+        entry = self._column_entry(name)
+        return _open_column(self._column_path(entry), entry, self.row_count, {**self.where, "column": name})
+
+    def open_apart(self, name: str) -> ColumnFile:
+        """Open a column anew, with nothing checked yet; for those who check everything."""
+        entry = self._column_entry(name)
+        return ColumnFile(self._column_path(entry), entry, self.row_count, {**self.where, "column": name})
+
+    def _column_path(self, entry: ColumnEntry) -> str:
+        return f"{self.folder}/{entry.file}"
+
+    def _column_entry(self, name: str) -> ColumnEntry:
         try:
-            column = self.entry.columns[name]
+            return self.entry.columns[name]
         except KeyError:
-            where = f"table {self._where['table']!r}"
+            where = f"table {self.where['table']!r}"
             raise ColumnNotFoundError(name, self._schema.columns, where=where) from None
-        where_column = {**self._where, "column": name}
-        return _open_column(f"{self.folder}/{column.file}", column, self.row_count, where_column)
 
 
 class StoredPartition:
