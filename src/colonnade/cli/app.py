@@ -20,11 +20,11 @@ from colonnade.cli.status import Status
 from colonnade.errors import ColonnadeError
 
 SUMMARIES: Final = {
-    "demo": "Take the tour: a day of trades and quotes in, compressed, queried, joined.",
-    "ingest": "Read files of rows into a table: sorted, split by date, compressed by column.",
+    "demo": "Take the tour: ticks in, compressed, queried, joined.",
+    "ingest": "Read files of rows into a table.",
     "info": "Show what is on disk: columns, compression, bytes, ratio.",
-    "bars": "Make open, high, low, close, volume and vwap of each time bucket.",
-    "verify": "Read every block and check it against its checksum.",
+    "bars": "Make open, high, low, close, volume and vwap by time.",
+    "verify": "Check every block against its checksum.",
 }
 _HELP_OPTIONS: Final = {"help_option_names": ["-h", "--help"]}
 
@@ -78,7 +78,7 @@ def load_command(name: str) -> TyperCommand:
     return command
 
 
-def make_program() -> TyperGroup:
+def make_program() -> typer.Typer:
     """Make the program with all its commands."""
     program = typer.Typer(
         name="colonnade",
@@ -89,15 +89,12 @@ def make_program() -> TyperGroup:
         context_settings=_HELP_OPTIONS,
     )
     program.callback()(_root)
-    group = get_command(program)
-    if not isinstance(group, TyperGroup):
-        raise TypeError("the program has no commands")
-    return group
+    return program
 
 
 def main() -> None:
     """Run the program on the words of the command line, and exit."""
-    make_program().main(prog_name="colonnade")
+    get_command(make_program()).main(prog_name="colonnade")
 
 
 def _root(

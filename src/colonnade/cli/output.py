@@ -47,12 +47,9 @@ def show(frame: pl.DataFrame, *, as_json: bool, draw: Callable[[Console], None])
         _write(_csv_pieces(frame))
 
 
-def show_document(document: object, *, as_json: bool, draw: Callable[[Console], None]) -> None:
-    """Print one document as JSON, or by ``draw``."""
-    if as_json:
-        _write([json.dumps(document, indent=2, default=str), "\n"])
-    else:
-        draw(stdout_console())
+def print_json(document: object) -> None:
+    """Print one document."""
+    _write([json.dumps(document, indent=2, default=str), "\n"])
 
 
 def check_suffix(path: Path | None) -> None:
@@ -86,13 +83,23 @@ def remark(text: str) -> None:
 
 def _json_rows(frame: pl.DataFrame) -> Iterable[str]:
     """Give an array of objects, one row a line; times as text with all their digits, NaN as null."""
-    temporal = [name for name, dtype in frame.schema.items() if dtype.is_temporal()]
+    texts = [_all_digits(name, dtype) for name, dtype in frame.schema.items() if dtype.is_temporal()]
     separator = "[\n"
     for rows in frame.iter_slices(_ROWS_AT_ONCE):
-        for row in rows.with_columns(pl.col(temporal).cast(pl.String)).write_ndjson().splitlines():
+        for row in rows.with_columns(texts).write_ndjson().splitlines():
             yield separator + row
             separator = ",\n"
     yield "[]\n" if separator == "[\n" else "\n]\n"
+
+
+def _all_digits(name: str, dtype: pl.DataType) -> pl.Expr:
+    """Give a time as text, as CSV has it."""
+    column = pl.col(name)
+    if isinstance(dtype, pl.Datetime):
+        return column.dt.strftime("%Y-%m-%dT%H:%M:%S%.9f" + ("%z" if dtype.time_zone else ""))
+    if isinstance(dtype, pl.Duration):
+        return column.dt.to_string("iso")
+    return column.dt.strftime("%H:%M:%S%.9f") if dtype == pl.Time else column.cast(pl.String)
 
 
 def _csv_pieces(frame: pl.DataFrame) -> Iterable[str]:
