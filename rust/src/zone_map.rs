@@ -2,6 +2,9 @@
 
 use crate::block_index::{HAS_NAN, HAS_ZONE_MAP};
 use crate::column::Element;
+use crate::isa::{Isa, Kernel, dispatch};
+
+const LANES: usize = 8;
 
 /// What the index says of a block's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,16 +40,16 @@ impl Nulls<'_> {
 /// Look at the values of a block that starts at `first_row`; `values` are little-endian.
 pub fn of_values(values: &[u8], element: Element, nulls: Nulls<'_>, first_row: usize) -> ZoneMap {
     match element {
-        Element::U8 => unsigned(values, nulls, first_row, |bytes| u64::from(u8::from_le_bytes(bytes))),
-        Element::U16 => unsigned(values, nulls, first_row, |bytes| u64::from(u16::from_le_bytes(bytes))),
-        Element::U32 => unsigned(values, nulls, first_row, |bytes| u64::from(u32::from_le_bytes(bytes))),
-        Element::U64 => unsigned(values, nulls, first_row, u64::from_le_bytes),
-        Element::I8 => signed(values, nulls, first_row, |bytes| i64::from(i8::from_le_bytes(bytes))),
-        Element::I16 => signed(values, nulls, first_row, |bytes| i64::from(i16::from_le_bytes(bytes))),
-        Element::I32 => signed(values, nulls, first_row, |bytes| i64::from(i32::from_le_bytes(bytes))),
-        Element::I64 => signed(values, nulls, first_row, i64::from_le_bytes),
-        Element::F32 => float(values, nulls, first_row, |bytes| f64::from(f32::from_le_bytes(bytes))),
-        Element::F64 => float(values, nulls, first_row, f64::from_le_bytes),
+        Element::U8 => found(values, nulls, first_row, |bytes| u64::from(u8::from_le_bytes(bytes))),
+        Element::U16 => found(values, nulls, first_row, |bytes| u64::from(u16::from_le_bytes(bytes))),
+        Element::U32 => found(values, nulls, first_row, |bytes| u64::from(u32::from_le_bytes(bytes))),
+        Element::U64 => found(values, nulls, first_row, u64::from_le_bytes),
+        Element::I8 => found(values, nulls, first_row, |bytes| i64::from(i8::from_le_bytes(bytes))),
+        Element::I16 => found(values, nulls, first_row, |bytes| i64::from(i16::from_le_bytes(bytes))),
+        Element::I32 => found(values, nulls, first_row, |bytes| i64::from(i32::from_le_bytes(bytes))),
+        Element::I64 => found(values, nulls, first_row, i64::from_le_bytes),
+        Element::F32 => found(values, nulls, first_row, |bytes| f64::from(f32::from_le_bytes(bytes))),
+        Element::F64 => found(values, nulls, first_row, f64::from_le_bytes),
         Element::Utf8 => ZoneMap::default(),
     }
 }
@@ -57,72 +60,143 @@ pub fn of_text(rows: usize, nulls: Nulls<'_>, first_row: usize) -> ZoneMap {
     ZoneMap { null_count: null_count as u32, ..ZoneMap::default() }
 }
 
-/// Fold the values that are not null; gives the fold and the number of nulls.
-fn fold<const N: usize, T: Copy, S>(
+/// A value as the index holds it.
+trait Number: Copy + PartialOrd {
+    /// No value is above this one.
+    const HIGHEST: Self;
+    /// No value is below this one.
+    const LOWEST: Self;
+
+    /// Whether the value is a null code.
+    fn is_code(self, code: Option<u32>) -> bool;
+
+    fn to_bytes(self) -> [u8; 8];
+}
+
+impl Number for u64 {
+    const HIGHEST: Self = Self::MAX;
+    const LOWEST: Self = 0;
+
+    fn is_code(self, code: Option<u32>) -> bool {
+        code.map(Self::from) == Some(self)
+    }
+
+    fn to_bytes(self) -> [u8; 8] {
+        self.to_le_bytes()
+    }
+}
+
+impl Number for i64 {
+    const HIGHEST: Self = Self::MAX;
+    const LOWEST: Self = Self::MIN;
+
+    fn is_code(self, _: Option<u32>) -> bool {
+        false
+    }
+
+    fn to_bytes(self) -> [u8; 8] {
+        self.to_le_bytes()
+    }
+}
+
+impl Number for f64 {
+    const HIGHEST: Self = Self::INFINITY;
+    const LOWEST: Self = Self::NEG_INFINITY;
+
+    fn is_code(self, _: Option<u32>) -> bool {
+        false
+    }
+
+    fn to_bytes(self) -> [u8; 8] {
+        self.to_le_bytes()
+    }
+}
+
+/// The smallest and the largest of some values; comparisons leave NaN out.
+#[derive(Clone, Copy)]
+struct Range<T> {
+    low: T,
+    high: T,
+    has_nan: bool,
+}
+
+impl<T: Number> Range<T> {
+    const EMPTY: Self = Self { low: T::HIGHEST, high: T::LOWEST, has_nan: false };
+
+    #[inline(always)]
+    fn add(&mut self, value: T) {
+        self.low = if value < self.low { value } else { self.low };
+        self.high = if value > self.high { value } else { self.high };
+        self.has_nan |= value.partial_cmp(&value).is_none();
+    }
+
+    fn merge(self, other: Self) -> Self {
+        Self {
+            low: if other.low < self.low { other.low } else { self.low },
+            high: if other.high > self.high { other.high } else { self.high },
+            has_nan: self.has_nan | other.has_nan,
+        }
+    }
+}
+
+/// Ranges over values without nulls, in independent lanes.
+struct Lanes<'v, F, const N: usize> {
+    values: &'v [[u8; N]],
+    read: F,
+}
+
+impl<T: Number, F: Fn([u8; N]) -> T, const N: usize> Kernel for Lanes<'_, F, N> {
+    type Output = Range<T>;
+
+    #[inline(always)]
+    fn run<I: Isa>(self) -> Range<T> {
+        let mut low = [T::HIGHEST; LANES];
+        let mut high = [T::LOWEST; LANES];
+        let mut has_nan = false;
+        let (rows, rest) = self.values.as_chunks::<LANES>();
+        for row in rows {
+            for ((low, high), bytes) in low.iter_mut().zip(&mut high).zip(row) {
+                let value = (self.read)(*bytes);
+                *low = if value < *low { value } else { *low };
+                *high = if value > *high { value } else { *high };
+                has_nan |= value.partial_cmp(&value).is_none();
+            }
+        }
+        let lanes = low.into_iter().zip(high).map(|(low, high)| Range { low, high, has_nan });
+        let mut range = lanes.fold(Range::EMPTY, Range::merge);
+        rest.iter().for_each(|bytes| range.add((self.read)(*bytes)));
+        range
+    }
+}
+
+fn found<const N: usize, T: Number>(
     values: &[u8],
     nulls: Nulls<'_>,
     first_row: usize,
     read: impl Fn([u8; N]) -> T,
-    is_null: impl Fn(T) -> bool,
-    start: S,
-    step: impl Fn(S, T) -> S,
-) -> (S, u32) {
-    let mut state = start;
+) -> ZoneMap {
+    let values = values.as_chunks::<N>().0;
+    if nulls.validity.is_none() && nulls.null_code.is_none() {
+        return of_range(dispatch(Lanes { values, read }), 0);
+    }
+    let mut range = Range::EMPTY;
     let mut null_count = 0;
-    for (row, bytes) in values.as_chunks().0.iter().enumerate() {
+    for (row, bytes) in values.iter().enumerate() {
         let value = read(*bytes);
-        if is_null(value) || !nulls.is_valid(first_row + row) {
+        if value.is_code(nulls.null_code) || !nulls.is_valid(first_row + row) {
             null_count += 1;
         } else {
-            state = step(state, value);
+            range.add(value);
         }
     }
-    (state, null_count)
+    of_range(range, null_count)
 }
 
-fn unsigned<const N: usize>(
-    values: &[u8],
-    nulls: Nulls<'_>,
-    first_row: usize,
-    read: impl Fn([u8; N]) -> u64,
-) -> ZoneMap {
-    let code = nulls.null_code.map(u64::from);
-    let is_null = |value| Some(value) == code;
-    let step = |(low, high): (u64, u64), value: u64| (low.min(value), high.max(value));
-    let ((low, high), null_count) = fold(values, nulls, first_row, read, is_null, (u64::MAX, 0), step);
-    of_range(low <= high, low.to_le_bytes(), high.to_le_bytes(), null_count, false)
-}
-
-fn signed<const N: usize>(
-    values: &[u8],
-    nulls: Nulls<'_>,
-    first_row: usize,
-    read: impl Fn([u8; N]) -> i64,
-) -> ZoneMap {
-    let step = |(low, high): (i64, i64), value: i64| (low.min(value), high.max(value));
-    let ((low, high), null_count) =
-        fold(values, nulls, first_row, read, |_| false, (i64::MAX, i64::MIN), step);
-    of_range(low <= high, low.to_le_bytes(), high.to_le_bytes(), null_count, false)
-}
-
-fn float<const N: usize>(
-    values: &[u8],
-    nulls: Nulls<'_>,
-    first_row: usize,
-    read: impl Fn([u8; N]) -> f64,
-) -> ZoneMap {
-    let step = |(low, high, has_nan): (f64, f64, bool), value: f64| {
-        (low.min(value), high.max(value), has_nan | value.is_nan()) // min and max leave NaN out
-    };
-    let start = (f64::INFINITY, f64::NEG_INFINITY, false);
-    let ((low, high, has_nan), null_count) = fold(values, nulls, first_row, read, |_| false, start, step);
-    of_range(low <= high, low.to_le_bytes(), high.to_le_bytes(), null_count, has_nan)
-}
-
-fn of_range(is_known: bool, low: [u8; 8], high: [u8; 8], null_count: u32, has_nan: bool) -> ZoneMap {
-    let flags = if has_nan { HAS_NAN } else { 0 };
-    if is_known {
-        ZoneMap { null_count, flags: flags | HAS_ZONE_MAP, min: low, max: high }
+fn of_range<T: Number>(range: Range<T>, null_count: u32) -> ZoneMap {
+    let flags = if range.has_nan { HAS_NAN } else { 0 };
+    if range.low <= range.high {
+        let (min, max) = (range.low.to_bytes(), range.high.to_bytes());
+        ZoneMap { null_count, flags: flags | HAS_ZONE_MAP, min, max }
     } else {
         ZoneMap { null_count, flags, ..ZoneMap::default() }
     }

@@ -1,11 +1,12 @@
 //! Groups to 64-bit registers.
 
 use super::layout::{Group, Kind, Layout, Mode, is_narrow};
-use super::unpack::{unpack_32, unpack_64};
+use super::unpack::{extract, unpack_32, unpack_64};
 use crate::column::{Element, VECTOR_ROWS};
 use crate::decimal::{Scale, whole_to_float};
 use crate::error::Result;
-use crate::isa::{Isa, Kernel, dispatch};
+use crate::isa::{Baseline, Isa, Kernel, dispatch};
+use crate::plain;
 
 /// Work memory of a decoder: one group of packed numbers and one of whole numbers.
 #[derive(Debug)]
@@ -94,6 +95,27 @@ pub fn floats(
                 *value = float_of_bits(bits);
             }
         }
+    }
+    Ok(())
+}
+
+/// Write one value of a block of frames as a plain value, without decoding its group.
+pub fn one_value(
+    layout: &Layout,
+    block: &[u8],
+    element: Element,
+    group_number: usize,
+    place: usize,
+    plain: &mut [u8],
+) -> Result<()> {
+    let group = layout.group(block, element, group_number)?;
+    let whole = group.base.wrapping_add(extract(group.width, group.packed, place) as i64);
+    if matches!(element, Element::F32 | Element::F64) {
+        let value = Scale::of_exponent(layout.exponent).divide::<Baseline>(whole_to_float(whole));
+        plain::write_floats(element, &[value], plain);
+        restore_exceptions(layout, block, element, group_number, place, plain);
+    } else {
+        plain::write_integers(element, &[whole], plain);
     }
     Ok(())
 }

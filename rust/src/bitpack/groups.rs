@@ -1,7 +1,7 @@
 //! Rows of a bit-packed block, group by group; remembers the last group that was wanted in part.
 
 use super::decode::{self, Scratch};
-use super::layout::Layout;
+use super::layout::{Layout, Mode};
 use crate::column::{Element, VECTOR_ROWS};
 use crate::error::Result;
 use crate::plain;
@@ -117,7 +117,10 @@ impl GroupReader {
             let part = part_at(row, rest.len() / width, layout.rows);
             let Some((head, tail)) = rest.split_at_mut_checked(part.count.max(1) * width) else { break };
             let stop = part.start + part.count;
-            if matches!(element, Element::F32 | Element::F64) {
+            let is_held = self.held == Some((span.block, part.group));
+            if part.count == 1 && layout.mode == Mode::Frame && !is_held {
+                decode::one_value(layout, block, element, part.group, part.start, head)?;
+            } else if matches!(element, Element::F32 | Element::F64) {
                 self.hold_floats(layout, block, element, span.block, &part)?;
                 plain::write_floats(element, self.floats.get(part.start..stop).unwrap_or_default(), head);
                 decode::restore_exceptions(layout, block, element, part.group, part.start, head);

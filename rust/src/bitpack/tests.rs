@@ -154,6 +154,29 @@ fn part_of_a_group_is_the_same_as_the_whole() {
     }
 }
 
+#[test]
+fn one_value_is_the_same_as_in_its_group() {
+    for (block, element) in small_blocks() {
+        let rows = rows_of(&block);
+        let all = decoded(&block, element, rows).unwrap_or_default();
+        let layout = Layout::parse(&block, element, rows);
+        for (row, expected) in all.chunks(element.width()).enumerate() {
+            let mut out = vec![0; element.width()];
+            let done = layout.clone().and_then(|layout| {
+                GroupReader::default().values(
+                    &layout,
+                    &block,
+                    element,
+                    Span { block: 0, start: row },
+                    &mut out,
+                )
+            });
+            assert_eq!(done, Ok(()));
+            assert_eq!(out, expected, "{element:?} row {row}");
+        }
+    }
+}
+
 /// A small block of each kind and mode.
 fn small_blocks() -> Vec<(Vec<u8>, Element)> {
     let rising: Vec<i64> = (0..90).map(|row| row * 1_000_003).collect();
