@@ -28,21 +28,22 @@ impl<'a> Texts<'a> {
         let offsets = self.offsets.get(start..=start + count).ok_or_else(|| wrong(0, 0))?;
         let Some((first, ends_within)) = offsets.split_first() else { return Ok(()) };
         let first = u32::from_le_bytes(*first);
+        let last = ends_within.last().map_or(first, |end| u32::from_le_bytes(*end));
+        let bytes = self.data.get(first as usize..last as usize).ok_or_else(|| wrong(last, first))?;
+        let texts = std::str::from_utf8(bytes)
+            .map_err(|error| KernelError::Corrupt(format!("text isn't UTF-8: {error}")))?;
         let shift = data.len() as i64 - i64::from(first);
         let mut previous = first;
         ends.reserve(ends_within.len());
         for end in ends_within {
             let end = u32::from_le_bytes(*end);
-            if end < previous {
+            if end < previous || !texts.is_char_boundary((end - first) as usize) {
                 return Err(wrong(end, previous));
             }
             ends.push(i64::from(end) + shift);
             previous = end;
         }
-        let texts = self.data.get(first as usize..previous as usize).ok_or_else(|| wrong(previous, first))?;
-        std::str::from_utf8(texts)
-            .map_err(|error| KernelError::Corrupt(format!("text isn't UTF-8: {error}")))?;
-        data.extend_from_slice(texts);
+        data.extend_from_slice(bytes);
         Ok(())
     }
 }
