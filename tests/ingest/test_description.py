@@ -54,7 +54,9 @@ def test_every_shipped_format_can_be_read():
         ({"layout": "%Y%m%d"}, "date"),
         ({"layout": "%H:%M:%S%.f"}, "time"),
         ({"layout": "%d.%m.%Y %H:%M"}, "timestamp"),
-        ({"unit": "ms"}, "timestamp"),
+        ({"unit": "ms"}, "timestamp[UTC]"),
+        ({"unit": "ms", "type": "timestamp"}, "timestamp"),
+        ({"layout": "iso"}, "None"),
         ({"unit": "ms", "epoch": "midnight"}, "time"),
         (
             {"unit": "ms", "epoch": "midnight", "type": "timestamp", "zone": "Asia/Tokyo"},

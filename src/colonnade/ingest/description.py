@@ -22,6 +22,7 @@ EPOCHS: Final = ("1970", "midnight")
 UNLISTED: Final = ("keep", "drop", "error")
 MATCHES: Final = ("names", "order")
 AMBIGUOUS: Final = ("error", "earliest", "latest")
+_NUMBER_TYPES: Final = {"1970": ColumnType("timestamp", "UTC"), "midnight": ColumnType("time")}
 _CLOCK_LAYOUT: Final = re.compile(r"HHMMSS(?:m{3}|u{6}|n{9})?")
 _MAX_SCALE: Final = 18
 
@@ -39,14 +40,15 @@ class ColumnDescription:
     type
         Column type as text, such as ``"float64"`` or ``"timestamp[UTC]"``; empty lets the values decide.
     unit
-        Unit of a time written as a number: s, ms, us or ns.
+        Unit of a time written as a number: s, ms, us or ns. Counted from 1970 it becomes a timestamp in UTC,
+        counted from midnight a time of day, unless ``zone`` or ``type`` says otherwise.
     epoch
         What such a number counts from: ``"1970"``, or ``"midnight"`` of the trading date.
     layout
         How a time is written as text: ``"iso"``, ``"HHMMSS"`` with ``mmm``, ``uuuuuu`` or ``nnnnnnnnn`` after
         it (lost leading zeros are put back), or a strptime pattern such as ``"%d.%m.%Y %H:%M:%S%.f"``.
     zone
-        Zone of a wall clock time; the values are stored as instants of that zone.
+        Zone of a wall clock time, and of the timestamps that the column gets.
     ambiguous
         Which instant a wall clock time means that occurs twice when clocks are set back.
     scale
@@ -108,7 +110,13 @@ class ColumnDescription:
         self._check_layout(where)
 
     def _check_layout(self, where: str) -> None:
-        if self.layout is None or self.layout == "iso" or "%" in self.layout:
+        if self.layout is None or self.layout == "iso":
+            return
+        if "%" in self.layout:
+            if re.search(r"(?<![.%])%f", self.layout.replace(".%f", "%.f")):
+                raise SourceError(
+                    f"layout {self.layout!r} of {where}: write %.f for the digits after the point"
+                )
             return
         if _CLOCK_LAYOUT.fullmatch(self.layout) is None:
             expected = "'iso', 'HHMMSS' with 'mmm', 'uuuuuu' or 'nnnnnnnnn', or a strptime pattern with '%'"
@@ -125,11 +133,14 @@ class ColumnDescription:
         if self.value is not None:
             return ColumnType("symbol")
         if self.unit is not None:
-            return ColumnType("time") if self.epoch == "midnight" else ColumnType("timestamp", self.zone)
-        return None if self.layout is None else self._type_of_layout(self.layout)
+            return _NUMBER_TYPES[self.epoch] if self.zone is None else ColumnType("timestamp", self.zone)
+        return self._type_of_layout()
 
-    def _type_of_layout(self, layout: str) -> ColumnType:
-        if layout.startswith("HHMMSS"):
+    def _type_of_layout(self) -> ColumnType | None:
+        layout = self.layout
+        if layout is None or (layout == "iso" and self.zone is None):
+            return None
+        if layout.startswith("HHMMSS") and self.zone is None:
             return ColumnType("time")
         if "%" in layout and not re.search(r"%[HIMSTRXsfp.369]", layout):
             return ColumnType("date")
@@ -225,7 +236,7 @@ class SourceDescription:
         How a delimited file is cut. An empty quote switches quoting off; lines that begin with ``comment``
         are skipped.
     null
-        Texts that mean null in every column. The empty field alone unless said otherwise.
+        Texts that mean null in every column, beside the empty field of a text, which always does.
     strip
         Whether blanks around text are dropped: no in delimited files, yes in fixed-width ones.
     file
@@ -257,7 +268,7 @@ class SourceDescription:
     quote: str = '"'
     comment: str | None = None
     skip_lines: int = 0
-    null: tuple[str, ...] = ("",)
+    null: tuple[str, ...] = ()
     strip: bool | None = None
     file: str | None = None
     member: str | None = None

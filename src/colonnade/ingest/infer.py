@@ -1,0 +1,73 @@
+"""Types of columns that nobody described, from the text of their first rows.
+
+Integers never become floats, digits with leading zeros stay text, and what two types fit gets the narrower
+one. Later rows that don't fit are errors, never a silent change of type.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import polars as pl
+
+from colonnade.ingest.clock import has_offset, iso_times
+from colonnade.schema import ColumnType
+
+_MIN_ROWS_FOR_STRING: Final = 1000
+_DISTINCT_SHARE: Final = 0.9  # above it text is nearly unique, and a dictionary would only cost
+_MAX_EXACT_DIGITS: Final = 15
+
+
+def infer_text_type(values: pl.Series, *, zone: str | None = None) -> ColumnType:
+    """Choose the type of a text column.
+
+    Parameters
+    ----------
+    values
+        Text, null where a field is empty.
+    zone
+        Zone in which timestamps that carry an offset are shown; UTC without it.
+    """
+    known = values.drop_nulls()
+    stripped = known.str.strip_chars()
+    if known.is_empty():
+        return ColumnType("symbol")
+    if not stripped.str.contains(r"^[+-]?0\d").any():
+        number = _number_type(stripped)
+        if number is not None:
+            return number
+    if stripped.str.to_lowercase().is_in(["true", "false"]).all():
+        return ColumnType("bool")
+    if stripped.slice(0, 1).str.contains(r"^\d\d\d\d-\d\d-\d\d|^\d\d:\d\d").all():
+        time = _time_type(stripped, zone)
+        if time is not None:
+            return time
+    return text_type(known)
+
+
+def text_type(values: pl.Series) -> ColumnType:
+    """Choose between symbol and string: text whose values are nearly all distinct is a string."""
+    rows = len(values)
+    if rows >= _MIN_ROWS_FOR_STRING and values.n_unique() > _DISTINCT_SHARE * rows:
+        return ColumnType("string")
+    return ColumnType("symbol")
+
+
+def _number_type(values: pl.Series) -> ColumnType | None:
+    for kind, dtype in (("int64", pl.Int64), ("uint64", pl.UInt64)):
+        if values.cast(dtype, strict=False).null_count() == 0:
+            return ColumnType(kind)
+    floats = values.cast(pl.Float64, strict=False)
+    if floats.null_count() or not floats.is_finite().any():
+        return None
+    whole = values.filter(values.str.contains(rf"^[+-]?\d{{{_MAX_EXACT_DIGITS + 1},}}$"))
+    exact = all(int(float(text)) == int(text) for text in whole.unique())
+    return ColumnType("float64") if exact else None
+
+
+def _time_type(values: pl.Series, zone: str | None) -> ColumnType | None:
+    timestamp = ColumnType("timestamp", (zone or "UTC") if has_offset(values) else None)
+    for kind in (ColumnType("date"), ColumnType("time"), timestamp):
+        if iso_times(values, kind, "earliest").null_count() == 0:
+            return kind
+    return None

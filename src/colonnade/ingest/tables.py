@@ -1,0 +1,205 @@
+"""Rows that have types already: Parquet, Arrow files, Polars frames, and objects that hand out Arrow."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final, Protocol, runtime_checkable
+
+import numpy as np
+import polars as pl
+
+from colonnade.errors import ColumnTypeError, SourceError
+from colonnade.ingest.bad_rows import BadRow, BadRows
+from colonnade.ingest.convert import FieldPlan, cleaned, convert
+from colonnade.ingest.description import SourceDescription
+from colonnade.ingest.fields import Layout, match_fields, planned, with_overrides
+from colonnade.ingest.infer import text_type
+from colonnade.ingest.parse import NO_KEY
+from colonnade.ingest.request import OpenedRows, Request, check_columns, for_part_key, known_type
+from colonnade.ingest.text_source import chosen_description
+from colonnade.schema import ColumnType
+
+_BATCH_ROWS: Final = 1 << 18
+_SHOWN: Final = 200
+
+
+@runtime_checkable
+class ArrowStream(Protocol):
+    """Whatever hands out its rows through Arrow's C interface: PyArrow tables, pandas and DuckDB frames."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Give a capsule with the stream."""
+
+
+def open_file(path: Path, kind: str, request: Request, bad: BadRows) -> Iterator[OpenedRows]:
+    """Yield the rows of a Parquet or Arrow file."""
+    description = SourceDescription(path.name, kind=kind)
+    if request.description is not None:
+        description = chosen_description(path, request)
+    try:
+        lazy = pl.scan_parquet(path, glob=False) if kind == "parquet" else pl.scan_ipc(path)
+        schema = lazy.collect_schema()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise SourceError(f"{path}: the {kind} file can't be read ({_first_line(error)})") from None
+    yield _opened(str(path), lazy, schema, description, request=request, bad=bad)
+
+
+def open_frame(source: object, label: str, request: Request, bad: BadRows) -> Iterator[OpenedRows]:
+    """Yield the rows of a Polars frame, lazy or not, or of an object that hands out Arrow."""
+    description = request.description or SourceDescription("no description", kind="arrow")
+    if description.variants:
+        description = description.select(label, request.table)
+    try:
+        lazy = source if isinstance(source, pl.LazyFrame) else _as_frame(source).lazy()
+        schema = lazy.collect_schema()
+    except (pl.exceptions.PolarsError, ImportError, TypeError, ValueError) as error:
+        raise SourceError(f"{label}: the rows can't be read as Arrow ({_first_line(error)})") from None
+    yield _opened(label, lazy, schema, description, request=request, bad=bad)
+
+
+def _as_frame(source: object) -> pl.DataFrame:
+    if isinstance(source, pl.DataFrame):
+        return source
+    if isinstance(source, ArrowStream):
+        return pl.DataFrame(source)
+    raise TypeError(f"a {type(source).__name__} is no path, frame or Arrow stream")
+
+
+def _opened(
+    label: str,
+    lazy: pl.LazyFrame,
+    schema: Mapping[str, pl.DataType],
+    description: SourceDescription,
+    *,
+    request: Request,
+    bad: BadRows,
+) -> OpenedRows:
+    request = for_part_key(request, description)
+    groups = description.groups_of(Path(label).as_posix())
+    date = request.date or description.date_of(groups, path=label)
+    layout = match_fields(description, list(schema), count=len(schema), groups=groups, label=label)
+    layout = with_overrides(layout, request.overrides, label=label)
+    names = [name for name, column in zip(schema, layout.fields, strict=True) if column is not None]
+    types = _types(label, lazy, schema, layout, request)
+    check_columns(types, request, label)
+    columns = [column for column in layout.fields if column is not None]
+    reader = _BatchReader(
+        label,
+        [planned(column, types[column.name], description) for column in columns],
+        [(planned(column, types[column.name], description), text) for column, text in layout.constants],
+        layout.order,
+        date=date,
+        required=request.required,
+    )
+    return OpenedRows(
+        label, description, types, date, reader.frames(_batches(lazy.select(names), label), bad)
+    )
+
+
+def _types(
+    label: str,
+    lazy: pl.LazyFrame,
+    schema: Mapping[str, pl.DataType],
+    layout: Layout,
+    request: Request,
+) -> dict[str, ColumnType]:
+    types = {name: known_type(request, column) for name, column in layout.columns().items()}
+    first: pl.DataFrame | None = None
+    for (field, dtype), column in zip(schema.items(), layout.fields, strict=True):
+        if column is None or types[column.name] is not None:
+            continue
+        if isinstance(dtype, pl.String):
+            first = next(_batches(lazy.head(_BATCH_ROWS), label), None) if first is None else first
+            known = pl.Series([], dtype=pl.String) if first is None else first[field].drop_nulls()
+            types[column.name] = text_type(known)
+        else:
+            types[column.name] = _type_of(label, field, dtype)
+    return {name: kind or ColumnType("symbol") for name, kind in types.items()}
+
+
+def _type_of(label: str, name: str, dtype: pl.DataType) -> ColumnType:
+    if dtype == pl.Null:
+        hint = f"give its type, for example types={{{name!r}: 'symbol'}}, or describe it with drop = true"
+        raise ColumnTypeError(f"{label}: column {name!r} holds nothing but nulls and has no type; {hint}")
+    if isinstance(dtype, pl.Decimal):
+        hint = f"pass types={{{name!r}: 'float64'}} to take the nearest floats"
+        raise ColumnTypeError(f"{label}: column {name!r} holds {dtype}, which has no place yet; {hint}")
+    try:
+        return ColumnType.of_polars(dtype)
+    except ColumnTypeError as error:
+        raise ColumnTypeError(f"{label}: column {name!r}: {error}") from None
+
+
+def _batches(lazy: pl.LazyFrame, label: str) -> Iterator[pl.DataFrame]:
+    try:
+        for batch in lazy.collect_batches(chunk_size=_BATCH_ROWS, maintain_order=True):
+            for start in range(0, batch.height, 4 * _BATCH_ROWS):
+                yield batch.slice(start, 4 * _BATCH_ROWS)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise SourceError(f"{label}: the rows can't be read ({_first_line(error)})") from None
+
+
+class _BatchReader:
+    """Turns batches of a source into canonical frames."""
+
+    def __init__(
+        self,
+        label: str,
+        plans: list[FieldPlan],
+        constants: list[tuple[FieldPlan, str | None]],
+        order: tuple[str, ...],
+        *,
+        date: dt.date | None,
+        required: set[str],
+    ) -> None:
+        self._label = label
+        self._plans = plans
+        self._constants = constants
+        self._order = order
+        self._date = date
+        self._required = required
+        self._row = 0
+
+    def frames(self, batches: Iterator[pl.DataFrame], bad: BadRows) -> Iterator[pl.DataFrame]:
+        """Yield canonical frames; rows that don't fit go to ``bad``."""
+        for batch in batches:
+            frame, failed = self._converted(batch)
+            bad.take(failed)
+            self._row += batch.height
+            if frame.height:
+                yield frame
+
+    def _converted(self, batch: pl.DataFrame) -> tuple[pl.DataFrame, list[BadRow]]:
+        columns: dict[str, pl.Series] = {}
+        failed = np.zeros(batch.height, dtype=np.bool_)
+        bad: list[BadRow] = []
+        for values, plan in zip(batch.get_columns(), self._plans, strict=True):
+            clean = cleaned(values, plan)
+            column = convert(clean, plan, date=self._date)
+            is_key = plan.name in self._required
+            if column.null_count() > (0 if is_key else clean.null_count()):
+                wrong = column.is_null() if is_key else column.is_null() & clean.is_not_null()
+                positions = np.flatnonzero(wrong.to_numpy() & ~failed).tolist()
+                bad += [self._bad(batch, plan, position, clean) for position in positions]
+                failed |= wrong.to_numpy()
+            columns[plan.name] = column
+        for plan, text in self._constants:
+            value = pl.Series(plan.name, [text], dtype=pl.String)
+            columns[plan.name] = convert(value, plan, date=self._date).new_from_index(0, batch.height)
+        frame = pl.DataFrame([columns[name] for name in self._order])
+        if failed.any():
+            frame = frame.filter(pl.Series(~failed))
+        return frame, sorted(bad, key=lambda row: row.line)
+
+    def _bad(self, batch: pl.DataFrame, plan: FieldPlan, position: int, clean: pl.Series) -> BadRow:
+        shown = str(batch.row(position, named=True))[:_SHOWN]
+        reason = f"{clean.dtype} value doesn't become {plan.type} without loss"
+        if clean[position] is None:
+            reason = NO_KEY
+        return BadRow(self._label, self._row + position + 1, plan.name, reason, str(clean[position]), shown)
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
