@@ -10,12 +10,16 @@ mod bytes;
 pub mod checksum;
 pub mod codec;
 pub mod column;
+pub mod cursor;
 mod decimal;
 pub mod error;
+pub mod fold;
 pub mod isa;
 mod plain;
+pub mod program;
 #[cfg(feature = "python")]
 mod python;
 pub mod reader;
+pub mod search;
 mod strings;
 pub mod zone_map;

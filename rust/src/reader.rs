@@ -167,6 +167,23 @@ impl<'a> Reader<'a> {
         Ok(bytemuck::try_cast_slice(self.plain_bytes(&piece)?).ok())
     }
 
+    /// Like [`Self::plain`], but only rows that lie in the file as they are, so that they outlive the reader's block.
+    pub fn stored_plain<T: Pod>(&mut self, first_row: usize, count: usize) -> Result<Option<&'a [T]>> {
+        self.column.check_rows(first_row, count)?;
+        let width = self.column.element.width();
+        if count == 0 || size_of::<T>() != width {
+            return Ok(None);
+        }
+        let piece = self.piece(first_row, count)?;
+        match piece.block {
+            Block { place: Place::Stored(stored), content: Content::Plain, .. } if piece.count == count => {
+                let bytes = crate::bytes::slice(stored, piece.start * width, count * width, "plain block")?;
+                Ok(bytemuck::try_cast_slice(bytes).ok())
+            }
+            _ => Ok(None),
+        }
+    }
+
     /// Append the texts of rows `start` to `stop`: the end of each text within `data` to `ends`, bytes to `data`.
     pub fn texts(
         &mut self,

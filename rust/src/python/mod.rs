@@ -2,6 +2,8 @@
 
 mod blocks;
 mod error;
+mod program;
+mod search;
 
 use pyo3::prelude::*;
 
@@ -22,6 +24,12 @@ mod _native {
         crc32c, decode_rows, decode_string_rows, encode_blocks, encode_string_blocks, hash_values, isa,
         set_isa, take_rows, validate_index, verify_blocks,
     };
+
+    #[pymodule_export]
+    use super::program::{fold_groups, program_sizes, run_program};
+
+    #[pymodule_export]
+    use super::search::search_sorted;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

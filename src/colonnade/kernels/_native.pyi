@@ -1,6 +1,7 @@
 """Types, shapes and units of the compiled kernels; checked against the built module by stubtest."""
 
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +15,12 @@ __all__ = [
     "decode_string_rows",
     "encode_blocks",
     "encode_string_blocks",
+    "fold_groups",
     "hash_values",
     "isa",
+    "program_sizes",
+    "run_program",
+    "search_sorted",
     "set_isa",
     "take_rows",
     "validate_index",
@@ -86,3 +91,76 @@ def set_isa(name: str) -> None:
 
 def isa() -> str:
     """Name the instructions that hot loops use: ``baseline`` or ``v3``."""
+
+# compute
+
+def program_sizes(program: NDArray[np.int64]) -> tuple[int, int]:
+    """Check a program; give the words of its state and of one output row."""
+
+def run_program(
+    program: NDArray[np.int64],
+    parts: Sequence[Sequence[ColumnInput]],
+    pieces: NDArray[np.int64],
+    state: NDArray[np.int64],
+    out: NDArray[np.int64],
+    row_budget: int,
+) -> tuple[int, bool]:
+    """Work through pieces until all are done, ``out`` is full or about ``row_budget`` rows were read.
+
+    Gives the number of rows written to ``out``, from its first on, and whether all is done. Call it again
+    with the same program, parts, pieces and state until it is; ``out`` may be another one each time.
+
+    Parameters
+    ----------
+    program
+        `Program.words` of `colonnade.query.program`.
+    parts
+        Per part, the columns that the program's positions count.
+    pieces
+        ``int64[n, 6]``, in the order of rows: part, start, stop, symbol (query code, -1 none), date (days),
+        leaf row (rows of this symbol in this partition before ``start``). Consecutive pieces of one symbol,
+        date and leaf go on in the same group.
+    state
+        ``int64[program_sizes(program)[0]]``, zeros for the first call.
+    out
+        ``int64[program_sizes(program)[1], capacity]``, C order, capacity at least 1.
+    row_budget
+        Rows after which to return; at least one vector of up to 1,024 rows is done.
+    """
+
+def fold_groups(
+    program: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    order: NDArray[np.int64] | None,
+    rows: NDArray[np.int64],
+    out: NDArray[np.int64],
+) -> None:
+    """Make one row of each group's output rows, adding them one by one in their order.
+
+    Parameters
+    ----------
+    program
+        The program that wrote the rows.
+    starts
+        Positions where a group begins, ascending, the first is 0.
+    order
+        Numbers of the rows, groups next to each other and each group's rows as they were written; None where
+        ``rows`` lie so.
+    rows
+        ``int64[output_words, n]`` from `run_program`, C order.
+    out
+        ``int64[output_words, len(starts)]``, C order.
+    """
+
+def search_sorted(
+    columns: Sequence[ColumnInput],
+    pieces: NDArray[np.int64],
+    value: int,
+    side: Literal["left", "right"],
+    out: NDArray[np.int64],
+) -> None:
+    """Find in each piece the first row at or above ``value`` (left) or above it (right), else its ``stop``.
+
+    ``pieces`` is ``int64[n, 3]``: part (position in ``columns``), start, stop; rows ascend within a piece and
+    none is null. Whole blocks are passed by their zone maps.
+    """
