@@ -113,3 +113,16 @@ def append_ten_times(path: Path) -> None:
     for number in range(10):
         part = write(table, trades(10, seed=number))
         table.commit(table.current(), Edits(appended={DAY: Addition((part,))}))
+
+
+def append(table: TableStore, frame: pl.DataFrame) -> None:
+    """Append a frame to the day, as durably as the table is."""
+    part = write(table, frame, durable=table.durable)
+    table.commit(table.current(), Edits(appended={DAY: Addition((part,))}))
+
+
+def replace_all(table: TableStore, frame: pl.DataFrame) -> None:
+    """Replace the rows of the day, as durably as the table is."""
+    base = table.current()
+    part = write(table, frame, durable=table.durable)
+    table.commit(base, Edits(replaced={DAY: Addition((part,))}))

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -101,18 +102,19 @@ def test_reading_changes_no_file_and_no_folder(table: TableStore) -> None:
 def test_a_read_only_mount_is_read(table: TableStore, tmp_path: Path) -> None:
     mounted = tmp_path / "mounted"
     mounted.mkdir()
-    bound = subprocess.run(["mount", "--bind", table.path.parent, mounted], capture_output=True, check=False)
+    mount, umount = shutil.which("mount") or "mount", shutil.which("umount") or "umount"
+    bound = subprocess.run([mount, "--bind", table.path.parent, mounted], capture_output=True, check=False)
     if bound.returncode:
         pytest.skip("mounting needs root")
     try:
-        subprocess.run(["mount", "-o", "remount,ro,bind", mounted], check=True)
+        subprocess.run([mount, "-o", "remount,ro,bind", mounted], check=True)
 
         assert len(read_all(TableStore(mounted / "trade"))) == 3_000
         with pytest.raises(OSError, match="Read-only"):
             write(TableStore(mounted / "trade"), trades(10))
     finally:
         close_columns()
-        subprocess.run(["umount", "--lazy", mounted], check=True)
+        subprocess.run([umount, "--lazy", mounted], check=True)
 
 
 @pytest.mark.parametrize("gone", ["date=*/manifest-*", "date=*/part-*", "date=*/part-*/price*"])
