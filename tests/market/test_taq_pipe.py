@@ -52,6 +52,12 @@ def test_an_extract_is_taken_when_its_description_does_not_check_the_trailer(mar
     assert frame["price"].max() == float(facts["max_price"])
 
 
+def test_an_extract_is_taken_when_the_caller_allows_incomplete_files(market, tmp_path):
+    trade = ingested(tmp_path, "trade", market / FILE, format="nyse-taq", allow_incomplete=True)
+
+    assert trade.row_count == facts_of(market, FILE)["rows"]
+
+
 def test_blanks_of_sale_conditions_are_kept(market, trade):
     conditions = trade.collect()["cond"].cast(str).to_list()
 

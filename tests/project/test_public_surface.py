@@ -78,7 +78,7 @@ def test_every_module_says_what_it_is_for():
 def test_no_optional_package_is_imported_at_start(module):
     code = f"import {module}, sys; print(*sorted(m for m in sys.modules if '.' not in m))"
 
-    loaded = subprocess.run(  # noqa: S603 - our own interpreter
+    loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
 

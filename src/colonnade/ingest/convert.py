@@ -171,7 +171,9 @@ def _scaled(values: pl.Series, plan: FieldPlan, scale: int) -> pl.Series:
     numbers = values.cast(pl.Int64, strict=False) if values.dtype == pl.String else values
     if not numbers.dtype.is_integer():
         raise _never_fits(values.dtype, plan, f"whole numbers with {scale} implied decimals")
-    result = numbers.cast(pl.Float64) / 10.0**scale
+    # NumPy divides; Polars multiplies by the reciprocal of a number, which may be off by one bit
+    quotients = numbers.cast(pl.Float64).to_numpy() / 10.0**scale
+    result = pl.Series(values.name, quotients).set(numbers.is_null(), None)
     large = (
         numbers.abs() >= _EXACT_IN_FLOAT if numbers.dtype.is_signed_integer() else numbers >= _EXACT_IN_FLOAT
     )
