@@ -3,6 +3,7 @@
 //! Everything outside `python` is pure: bytes and slices in, bytes and slices out, no Python, no threads, no
 //! I/O, no clocks and no policy.  `docs/format.md` defines the bytes, `docs/architecture.md` the way of the data.
 
+pub mod asof;
 pub mod bitpack;
 pub mod block;
 pub mod block_index;

@@ -68,12 +68,15 @@ impl<'a> Sorted<'a> {
 
     /// Find a row in `start..stop`.
     pub fn search(&mut self, start: usize, stop: usize, value: i64, side: Side) -> Result<usize> {
-        let unsigned = self.reader.column().element == Element::U64;
-        if unsigned && value < 0 {
-            return Ok(start);
+        if self.reader.column().element != Element::U64 {
+            return self.search_ordered(start, stop, value, side);
         }
-        let flip = if unsigned { i64::MIN } else { 0 };
-        let value = value ^ flip;
+        if value < 0 { Ok(start) } else { self.search_ordered(start, stop, value ^ i64::MIN, side) }
+    }
+
+    /// Find a row by a value in the order of i64: of uint64 the value with its top bit flipped.
+    pub fn search_ordered(&mut self, start: usize, stop: usize, value: i64, side: Side) -> Result<usize> {
+        let flip = if self.reader.column().element == Element::U64 { i64::MIN } else { 0 };
         let is_before = |found: i64| match side {
             Side::Left => found ^ flip < value,
             Side::Right => found ^ flip <= value,

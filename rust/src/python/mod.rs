@@ -1,5 +1,6 @@
 //! The extension module `colonnade.kernels._native`: the only folder that knows Python.
 
+mod asof;
 mod blocks;
 mod error;
 mod program;
@@ -24,6 +25,9 @@ mod _native {
         crc32c, decode_rows, decode_string_rows, encode_blocks, encode_string_blocks, hash_values, isa,
         set_isa, take_rows, validate_index, verify_blocks,
     };
+
+    #[pymodule_export]
+    use super::asof::{asof_rows, asof_state_words};
 
     #[pymodule_export]
     use super::program::{fold_groups, program_sizes, run_program};

@@ -23,6 +23,11 @@ pub fn rows_of<'a, const N: usize>(array: &'a PyReadonlyArray2<'_, i64>) -> PyRe
     Ok(words.as_chunks().0)
 }
 
+/// Borrow columns for a kernel.
+pub fn columns_of<'a>(inputs: &'a [ColumnInput<'_>]) -> PyResult<Vec<Column<'a>>> {
+    inputs.iter().map(ColumnInput::column).collect()
+}
+
 /// The items of an array to write; an error where it has gaps.
 pub fn contiguous_mut<'a>(array: &'a mut PyReadwriteArray1<'_, i64>) -> PyResult<&'a mut [i64]> {
     array.as_slice_mut().map_err(|_| PyTypeError::new_err("array isn't contiguous"))
@@ -51,10 +56,7 @@ pub fn run_program(
     row_budget: usize,
 ) -> PyResult<(usize, bool)> {
     let words = contiguous(&program)?;
-    let parts = parts
-        .iter()
-        .map(|columns| columns.iter().map(ColumnInput::column).collect())
-        .collect::<PyResult<Vec<Vec<Column<'_>>>>>()?;
+    let parts = parts.iter().map(|columns| columns_of(columns)).collect::<PyResult<Vec<_>>>()?;
     let pieces = rows_of(&pieces)?;
     let state = contiguous_mut(&mut state)?;
     let capacity = out.shape().get(1).copied().unwrap_or_default();

@@ -4,11 +4,10 @@ use numpy::{PyReadonlyArray2, PyReadwriteArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::column::Column;
 use crate::search::{self, Side};
 
 use super::blocks::ColumnInput;
-use super::program::{contiguous_mut, rows_of};
+use super::program::{columns_of, contiguous_mut, rows_of};
 use super::released;
 
 /// Find in each piece the first row at or above (left) or above (right) a value.
@@ -21,7 +20,7 @@ pub fn search_sorted(
     side: &str,
     mut out: PyReadwriteArray1<'_, i64>,
 ) -> PyResult<()> {
-    let columns = columns.iter().map(ColumnInput::column).collect::<PyResult<Vec<Column<'_>>>>()?;
+    let columns = columns_of(&columns)?;
     let side = match side {
         "left" => Side::Left,
         "right" => Side::Right,

@@ -7,6 +7,8 @@ import warnings
 
 from colonnade.kernels._native import (
     IS_DEBUG_BUILD,
+    asof_rows,
+    asof_state_words,
     crc32c,
     decode_rows,
     decode_string_rows,
@@ -33,6 +35,8 @@ set_isa(os.environ.get("COLONNADE_ISA", "auto"))
 __all__ = [
     "IS_DEBUG_BUILD",
     "ColumnInput",
+    "asof_rows",
+    "asof_state_words",
     "crc32c",
     "decode_rows",
     "decode_string_rows",

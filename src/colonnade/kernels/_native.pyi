@@ -10,6 +10,8 @@ from colonnade.kernels.column_input import ColumnInput
 
 __all__ = [
     "IS_DEBUG_BUILD",
+    "asof_rows",
+    "asof_state_words",
     "crc32c",
     "decode_rows",
     "decode_string_rows",
@@ -163,4 +165,46 @@ def search_sorted(
 
     ``pieces`` is ``int64[n, 3]``: part (position in ``columns``), start, stop; rows ascend within a piece and
     none is null. Whole blocks are passed by their zone maps.
+    """
+
+def asof_state_words(codes: int) -> int:
+    """Give the words of state that `asof_rows` needs for this number of codes."""
+
+def asof_rows(
+    left: Sequence[ColumnInput],
+    right: Sequence[ColumnInput],
+    left_by: Sequence[ColumnInput],
+    right_by: Sequence[ColumnInput],
+    codes: int,
+    pairs: NDArray[np.int64],
+    strategy: int,
+    tolerance: int,
+    state: NDArray[np.int64],
+    out: NDArray[np.int64],
+    row_budget: int,
+) -> bool:
+    """Find for each left row the right row that belongs to it; call again with the same until it gives True.
+
+    Among equal right times the last row wins, whatever the strategy; of two equally near times the later one.
+    Null times and null codes match nothing.
+
+    Parameters
+    ----------
+    left, right
+        Per part, the column of times. Both ascend within a pair; `UnsortedError` where the left doesn't.
+    left_by, right_by
+        Per part, codes from 0 to ``codes - 1`` in one space; rows match rows of the same code. Both empty, with
+        ``codes`` 0, where pairs hold one symbol each: that is much faster.
+    pairs
+        ``int64[n, 7]``: left part, start, stop, right part, start, stop, first position in ``out``.
+    strategy
+        0 backward (at or before), 1 forward (at or after), 2 nearest.
+    tolerance
+        Greatest distance in time, -1 for any.
+    state
+        ``int64[asof_state_words(codes)]``, zeros for the first call.
+    out
+        Gets the row number in the right part, or -1, at the pair's position and on.
+    row_budget
+        Rows of both sides after which to return.
     """
