@@ -24,6 +24,7 @@ ColonnadeError
     - UnsupportedQueryError (NotImplementedError) no kernel does this; the message points to scan()
     - IntegerOverflowError (OverflowError)      an integer sum left the range of int64
     - MemoryLimitError     (MemoryError)        the result would exceed memory_limit
+    - UnknownWordError     (AttributeError)     a word of Polars or pandas that we lack; names ours
 ```
 
 A class tells who has to act; the built-in beside it lets plain Python code catch it.  Messages say what is
@@ -190,6 +191,10 @@ class IntegerOverflowError(QueryError, OverflowError):
 
 class MemoryLimitError(QueryError, MemoryError):
     """The result would take more memory than ``memory_limit`` allows."""
+
+
+class UnknownWordError(QueryError, AttributeError):
+    """A word that tables, queries and expressions don't have; the message names ours where there is one."""
 
 
 @contextmanager

@@ -16,14 +16,19 @@ pub struct Span {
 }
 
 /// Decodes groups; one reader serves the blocks of one column.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct GroupReader {
-    /// Made when the first group is decoded: many columns have none.
-    scratch: Option<Box<Scratch>>,
+    scratch: Box<Scratch>,
     /// Block and group that `integers` or `floats` hold.
     held: Option<(usize, usize)>,
     integers: Vec<i64>,
     floats: Vec<f64>,
+}
+
+impl Default for GroupReader {
+    fn default() -> Self {
+        Self { scratch: Scratch::new(), held: None, integers: Vec::new(), floats: Vec::new() }
+    }
 }
 
 /// The part of a group that is wanted.
@@ -57,14 +62,7 @@ impl GroupReader {
             let part = part_at(row, rest.len(), layout.rows);
             let Some((head, tail)) = rest.split_at_mut_checked(part.count.max(1)) else { break };
             if part.count == part.size {
-                decode::integers(
-                    layout,
-                    block,
-                    element,
-                    part.group,
-                    self.scratch.get_or_insert_with(Scratch::new),
-                    head,
-                )?;
+                decode::integers(layout, block, element, part.group, &mut self.scratch, head)?;
             } else {
                 self.hold_integers(layout, block, element, span.block, &part)?;
                 if let Some(held) = self.integers.get(part.start..part.start + part.count) {
@@ -91,14 +89,7 @@ impl GroupReader {
             let part = part_at(row, rest.len(), layout.rows);
             let Some((head, tail)) = rest.split_at_mut_checked(part.count.max(1)) else { break };
             if part.count == part.size {
-                decode::floats(
-                    layout,
-                    block,
-                    element,
-                    part.group,
-                    self.scratch.get_or_insert_with(Scratch::new),
-                    head,
-                )?;
+                decode::floats(layout, block, element, part.group, &mut self.scratch, head)?;
             } else {
                 self.hold_floats(layout, block, element, span.block, &part)?;
                 if let Some(held) = self.floats.get(part.start..part.start + part.count) {
@@ -156,14 +147,7 @@ impl GroupReader {
         }
         self.held = None;
         self.integers.resize(part.size, 0);
-        decode::integers(
-            layout,
-            block,
-            element,
-            part.group,
-            self.scratch.get_or_insert_with(Scratch::new),
-            &mut self.integers,
-        )?;
+        decode::integers(layout, block, element, part.group, &mut self.scratch, &mut self.integers)?;
         self.held = Some((number, part.group));
         Ok(())
     }
@@ -181,14 +165,7 @@ impl GroupReader {
         }
         self.held = None;
         self.floats.resize(part.size, 0.0);
-        decode::floats(
-            layout,
-            block,
-            element,
-            part.group,
-            self.scratch.get_or_insert_with(Scratch::new),
-            &mut self.floats,
-        )?;
+        decode::floats(layout, block, element, part.group, &mut self.scratch, &mut self.floats)?;
         self.held = Some((number, part.group));
         Ok(())
     }

@@ -1,0 +1,112 @@
+"""A database: a folder of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+import polars as pl
+
+from colonnade.api.query import TableRef
+from colonnade.api.table import Table
+from colonnade.ingest.writer import IngestReport, ingest
+from colonnade.query.expr import unknown_word
+from colonnade.store.database import DatabaseStore
+from colonnade.store.verify import Finding, verify
+
+_WORDS: Final = {
+    "table": 'db["trade"]',
+    "get": 'db["trade"]',
+    "read": 'db["trade"]',
+    "list_tables": "tables",
+    "insert": "ingest",
+    "load": "ingest",
+    "write": "ingest",
+    "import_csv": "ingest",
+    "execute": 'db["trade"].where(...)',
+    "query": 'db["trade"].where(...)',
+}
+
+
+class Database:
+    """Tables in one folder; made by `create` and `open`.
+
+    Examples
+    --------
+    >>> db = cn.open("db")  # doctest: +SKIP
+    >>> db["trade"].where(date="2024-01-02").bars("1m").collect()  # doctest: +SKIP
+    """
+
+    def __init__(self, store: DatabaseStore) -> None:
+        self._store = store
+
+    def __getattr__(self, word: str) -> NoReturn:
+        raise unknown_word("a database", word, _WORDS)
+
+    @property
+    def path(self) -> Path:
+        """Folder of the database."""
+        return self._store.path
+
+    @property
+    def tables(self) -> list[str]:
+        """Names of the tables, sorted."""
+        return self._store.table_names()
+
+    def __getitem__(self, name: str) -> Table:
+        return Table(TableRef(self._store.open_table(name).path), self.ingest)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.tables
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.tables)
+
+    def __len__(self) -> int:
+        return len(self.tables)
+
+    def ingest(self, table: str, source: Any, **options: Any) -> IngestReport:  # noqa: ANN401 - paths, frames
+        """Read rows of files or frames into a table, sorted, parted and split by date.
+
+        Parameters
+        ----------
+        table
+            Name of the table; made at the first ingest.
+        source
+            A path, several, or a frame: CSV (also .gz, .zst, .xz, .zip), Parquet, Arrow, Polars.
+        options
+            ``part_by``, ``sort_by``, ``partition_by``, ``date``, ``tz``, ``day_start``, ``format``,
+            ``compression``, ``goal``, ``mode`` and more; see `colonnade.ingest.writer.ingest`. Later calls
+            take the table's keys.
+        """
+        return ingest(self._store, table, source, **options)
+
+    def verify(self, table: str | None = None, *, threads: int | None = None) -> pl.DataFrame:
+        """Check every checksum, hash, count and order; give what is wrong, one row each."""
+        found: list[Finding] = []
+        for name in self.tables if table is None else [table]:
+            source = TableRef(self._store.open_table(name).path).open()
+            found += verify(source, threads=threads).findings
+        names = ("table", "partition", "column", "block", "problem", "error")
+        types = {name: pl.Int64 if name == "block" else pl.String for name in names}
+        return pl.DataFrame(
+            [{name: getattr(finding, name) for name in names} for finding in found], schema=types
+        )
+
+    def __repr__(self) -> str:
+        return f"<database '{self.path}': {', '.join(self.tables) or 'no tables'}>"
+
+    def _repr_html_(self) -> str:
+        text = repr(self).replace("<", "&lt;").replace(">", "&gt;")
+        return f"<code>{text}</code>"
+
+
+def create(path: str | Path) -> Database:
+    """Create a database in a folder that is new or empty."""
+    return Database(DatabaseStore.create(path))
+
+
+def open_database(path: str | Path) -> Database:
+    """Open a database; exported as ``cn.open``."""
+    return Database(DatabaseStore.open(path))

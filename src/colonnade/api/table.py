@@ -1,0 +1,137 @@
+"""A table: its schema and partitions, and the beginnings of queries."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NoReturn
+
+import numpy as np
+import polars as pl
+
+from colonnade.api.info import column_info
+from colonnade.api.query import GroupBy, Query, TableRef
+from colonnade.api.words import WORDS
+from colonnade.errors import PlanError
+from colonnade.query.bind import Scope
+from colonnade.query.expr import unknown_word
+from colonnade.query.points import read_points
+from colonnade.query.values import instant_ns
+from colonnade.schema import Schema
+from colonnade.store.table_source import StoredTable
+from colonnade.store.version import TableStore
+
+
+class Table:
+    """A table of a database; made by ``db["trade"]``.
+
+    It reads the newest version at the time of each question; `at` gives one that stays.
+    """
+
+    def __init__(self, ref: TableRef, ingest: Callable[..., Any] | None = None) -> None:
+        self._ref = ref
+        self._ingest = ingest
+
+    def __getattr__(self, word: str) -> NoReturn:
+        raise unknown_word("a table", word, WORDS)
+
+    @property
+    def name(self) -> str:
+        """Name of the table."""
+        return self._ref.path.name
+
+    @property
+    def schema(self) -> Schema:
+        """Columns, types, keys and roles."""
+        return self._open().schema
+
+    @property
+    def roles(self) -> Mapping[str, str]:
+        """Which column is symbol, time, price, size …; given or guessed at the first ingest."""
+        return self.schema.roles
+
+    @property
+    def version(self) -> int:
+        """Number of the version that is read."""
+        return self._open().version
+
+    @property
+    def row_count(self) -> int:
+        """Rows of all partitions."""
+        return int(self._open().row_counts.sum())
+
+    @property
+    def partitions(self) -> pl.DataFrame:
+        """Date and rows of each partition, ascending."""
+        source = self._open()
+        dates = pl.Series("date", np.array(source.values, dtype=np.int32)).cast(pl.Date)
+        return pl.DataFrame([dates, pl.Series("rows", np.array(source.row_counts, dtype=np.int64))])
+
+    def info(self) -> pl.DataFrame:
+        """Show what is on disk: a row a partition and column, with its compression, bytes and ratio."""
+        return column_info(self._open())
+
+    def at(self, version: int | None = None, time: Any = None) -> Table:  # noqa: ANN401 - text, datetime, NumPy
+        """Give the table as it was: at a version, or at a time (UTC unless it says otherwise)."""
+        if (version is None) == (time is None):
+            raise PlanError("at takes a version or a time, and not both")
+        store = TableStore(self._ref.path)
+        if version is not None:
+            return Table(TableRef(self._ref.path, store.read(version).number))
+        if isinstance(time, dt.datetime) and time.tzinfo is None:
+            time = time.replace(tzinfo=dt.UTC)
+        moment = instant_ns(time, "UTC", what="the time")
+        return Table(TableRef(self._ref.path, store.at(moment).number))
+
+    def where(self, *conditions: Any, **columns: Any) -> Query:  # noqa: ANN401 - values of any kind
+        """Keep the rows that fulfil all conditions; see `Query.where`."""
+        return self.all_rows().where(*conditions, **columns)
+
+    def select(self, *columns: Any, **named: Any) -> Query:  # noqa: ANN401 - names and expressions
+        """Choose and calculate columns; see `Query.select`."""
+        return self.all_rows().select(*columns, **named)
+
+    def group_by(self, *keys: Any, **named: Any) -> GroupBy:  # noqa: ANN401 - names and expressions
+        """Group rows; see `Query.group_by`."""
+        return self.all_rows().group_by(*keys, **named)
+
+    def bars(self, every: Any, session: Any = None, fill: Any = None, offset: Any = None) -> Query:  # noqa: ANN401
+        """Make bars; see `Query.bars`."""
+        return self.all_rows().bars(every, session, fill, offset)
+
+    def asof_join(self, right: Any, **options: Any) -> Query:  # noqa: ANN401 - Table or Query
+        """Give each row the last row of another table at or before it; see `Query.asof_join`."""
+        return self.all_rows().asof_join(right, **options)
+
+    def collect(self, threads: int | None = None, **options: Any) -> pl.DataFrame:  # noqa: ANN401
+        """Read all rows; see `Query.collect`."""
+        return self.all_rows().collect(threads, **options)
+
+    def all_rows(self) -> Query:
+        """Give the query that asks for everything."""
+        return Query(self._ref, Scope(self.name, self.schema))
+
+    def rows(self, numbers: Iterable[int]) -> pl.DataFrame:
+        """Read rows by their number in the table: by date, then in logical order; in the order asked."""
+        return read_points(self._open(), numbers)
+
+    def append(self, frame: Any, **options: Any) -> Any:  # noqa: ANN401 - a frame, a path
+        """Add rows; the same as ``db.ingest(name, frame, mode="append")``."""
+        if self._ingest is None:
+            raise PlanError(
+                f"table {self.name!r} is shown at version {self._ref.version}, which can't change"
+            )
+        return self._ingest(self.name, frame, mode="append", **options)
+
+    def _open(self) -> StoredTable:
+        return self._ref.open()
+
+    def __repr__(self) -> str:
+        source = self._open()
+        rows = int(source.row_counts.sum())
+        dates = f"{len(source.values):,} partitions"
+        return f"<table {self.name!r}: {rows:,} rows in {dates}, version {source.version}>"
+
+    def _repr_html_(self) -> str:
+        text = repr(self).replace("<", "&lt;").replace(">", "&gt;")
+        return f"<code>{text}</code>"

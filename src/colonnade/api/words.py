@@ -1,0 +1,46 @@
+"""Words of Polars and pandas that tables and queries lack, and ours in their place."""
+
+from __future__ import annotations
+
+from typing import Final
+
+WORDS: Final = {
+    "filter": "where",
+    "query": "where",
+    "loc": "where and select",
+    "iloc": "rows",
+    "groupby": "group_by",
+    "group_by_dynamic": "group_by(col('time').bucket('1m')), or bars",
+    "resample": "bars, or group_by(col('time').bucket('1m'))",
+    "join_asof": "asof_join",
+    "merge_asof": "asof_join",
+    "join": "asof_join",
+    "merge": "asof_join",
+    "with_columns": "select, with a name for each expression",
+    "with_column": "select",
+    "assign": "select",
+    "drop": "select, with the columns to keep",
+    "aggregate": "group_by(...).agg",
+    "sort": "collect, then sort; results come in logical order or by ascending keys",
+    "sort_values": "collect, then sort; results come in logical order or by ascending keys",
+    "head": "rows(range(n)), or iter_partitions",
+    "tail": "where(date=cn.last(1))",
+    "limit": "rows(range(n))",
+    "fetch": "collect",
+    "compute": "collect",
+    "to_pandas": "collect().to_pandas()",
+    "to_polars": "collect",
+    "to_arrow": "collect().to_arrow()",
+    "sink_parquet": "write_parquet",
+    "to_parquet": "write_parquet",
+    "columns": "schema.columns",
+    "dtypes": "schema.columns",
+    "shape": "row_count",
+    "height": "row_count",
+    "ohlc": "bars",
+    "lazy": "where or select; a query runs when it is collected",
+    "unique": "group_by(...).agg(n=cn.len())",
+    "value_counts": "group_by(...).agg(n=cn.len())",
+    "insert": "append",
+    "describe": "info",
+}

@@ -1,0 +1,159 @@
+"""What an aggregate asks of the kernel, and what its words become.
+
+A mean is a sum and a count, a weighted mean two sums and a count; all others are one kernel aggregate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from colonnade.errors import ColumnTypeError, IntegerOverflowError
+from colonnade.query.bind import Scope, type_of
+from colonnade.query.expr import Aggregate, Node, text_of
+from colonnade.query.program import AggregateKind
+from colonnade.schema import CHAR_NULL
+
+Words = list[NDArray[np.int64]]
+FLOAT, INT, ORDERED = "float", "int", "ordered"
+_FLIP: Final = np.int64(-(1 << 63))
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One kernel aggregate: its kind and the class of its values."""
+
+    kind: AggregateKind
+    values: str
+
+    @property
+    def words(self) -> int:
+        """Words in an output row: a sum of integers is an int128."""
+        return 2 if self.kind == "sum" and self.values != FLOAT else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A key or an aggregate of the result: its type, and whether its words are codes of symbols."""
+
+    name: str
+    function: str
+    dtype: pl.DataType
+    values: str
+    is_symbol: bool
+
+
+def result_type(aggregate: Aggregate, scope: Scope) -> pl.DataType:
+    """Give the type of an aggregate's result; raise `ColumnTypeError` where it can't be."""
+    if aggregate.operand is None or aggregate.function in ("count", "len"):
+        return pl.Int64()
+    dtype = type_of(aggregate.operand, scope)
+    if aggregate.function in ("min", "max", "first", "last"):
+        return dtype
+    for node in (aggregate.operand, aggregate.weight):
+        _check_number(aggregate.function, node, scope)
+    if isinstance(dtype, pl.Duration) and aggregate.function in ("sum", "mean"):
+        return dtype
+    return pl.Int64() if aggregate.function == "sum" and not dtype.is_float() else pl.Float64()
+
+
+def _check_number(function: str, node: Node | None, scope: Scope) -> None:
+    if node is None:
+        return
+    dtype = type_of(node, scope)
+    allowed = isinstance(dtype, pl.Duration) and function in ("sum", "mean")
+    if not (dtype.is_numeric() or isinstance(dtype, pl.Boolean) or allowed):
+        raise ColumnTypeError(f"{function} needs numbers, but {text_of(node)} has type {dtype}")
+
+
+def finished(value: Value, words: Words, nulls: NDArray[np.bool_], symbols: pl.Series | None) -> pl.Series:
+    """Turn the words of an aggregate into its column; `nulls` tells which rows have none."""
+    match value.function:
+        case "len" | "count":
+            return pl.Series(value.name, words[0])
+        case "sum" if value.values == FLOAT:
+            return pl.Series(value.name, words[0].view(np.float64))
+        case "sum":
+            return pl.Series(value.name, _whole(words[0], words[1], value.name)).cast(value.dtype)
+        case "mean":
+            return _mean(value, words)
+        case "wavg":
+            weights = words[1].view(np.float64) if len(words) == 3 else _as_float(words[1], words[2])  # noqa: PLR2004
+            with np.errstate(divide="ignore", invalid="ignore"):
+                ratio = words[0].view(np.float64) / weights
+            return _with_nulls(pl.Series(value.name, ratio), words[-1] == 0)
+        case _:
+            return decoded(value, words[0], nulls, symbols)
+
+
+def decoded(
+    value: Value, word: NDArray[np.int64], nulls: NDArray[np.bool_], symbols: pl.Series | None
+) -> pl.Series:
+    """Turn words that are values of a column into its type."""
+    if value.is_symbol:
+        assert symbols is not None  # noqa: S101 - codes come with their symbols
+        codes = np.where(nulls, 0, word).astype(np.uint32)
+        if not len(symbols):
+            return pl.Series(value.name, [None] * len(word), dtype=value.dtype)
+        series = symbols.cast(pl.Categorical).gather(pl.Series(codes))
+        return _with_nulls(series.cast(value.dtype), nulls).alias(value.name)
+    dtype = value.dtype
+    if value.values == FLOAT:
+        series = pl.Series(value.name, word.view(np.float64)).cast(dtype)
+    elif value.values == ORDERED:
+        series = pl.Series(value.name, (word ^ _FLIP).view(np.uint64)).cast(dtype)
+    elif isinstance(dtype, pl.String):
+        series = _chars(value.name, word)
+    elif isinstance(dtype, pl.Boolean):
+        series = pl.Series(value.name, word != 0)
+    else:
+        physical = pl.Int32() if isinstance(dtype, pl.Date) else pl.Int64()
+        series = pl.Series(value.name, word).cast(physical).cast(dtype)
+    return _with_nulls(series, nulls)
+
+
+def _chars(name: str, word: NDArray[np.int64]) -> pl.Series:
+    texts = pl.Series([None if code == CHAR_NULL else chr(code) for code in range(128)], dtype=pl.String)
+    return texts.gather(pl.Series(np.clip(word, 0, 127).astype(np.uint32))).alias(name)
+
+
+def _mean(value: Value, words: Words) -> pl.Series:
+    count = words[-1]
+    total = words[0].view(np.float64) if value.values == FLOAT else _as_float(words[0], words[1])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = total / count
+    if isinstance(value.dtype, pl.Duration):
+        whole = np.nan_to_num(ratio).astype(np.int64)
+        return _with_nulls(pl.Series(value.name, whole).cast(value.dtype), count == 0)
+    return _with_nulls(pl.Series(value.name, ratio), count == 0)
+
+
+def _whole(low: NDArray[np.int64], high: NDArray[np.int64], name: str) -> NDArray[np.int64]:
+    """Give int128 as int64; raise where one doesn't fit."""
+    outside = high != (low >> 63)
+    if outside.any():
+        place = int(np.flatnonzero(outside)[0])
+        total = (int(high[place]) << 64) + (int(low[place]) & ((1 << 64) - 1))
+        raise IntegerOverflowError(
+            f"the sum {name!r} is {total}, outside int64; sum a float instead, as in (col(...) * 1.0).sum()"
+        )
+    return low
+
+
+def _as_float(low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Give int128 as the nearest float."""
+    result = low.astype(np.float64)
+    for place in np.flatnonzero(high != (low >> 63)).tolist():
+        result[place] = float((int(high[place]) << 64) + (int(low[place]) & ((1 << 64) - 1)))
+    return result
+
+
+def _with_nulls(series: pl.Series, nulls: NDArray[Any]) -> pl.Series:
+    if not nulls.any():
+        return series
+    missing = pl.Series(nulls)
+    return pl.select(pl.when(~missing).then(series)).to_series().alias(series.name)

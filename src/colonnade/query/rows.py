@@ -1,0 +1,142 @@
+"""Rows of a scan as a frame, in logical order, filtered; row-wise expressions are calculated by Polars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from colonnade.query.expr import Node, columns_of
+from colonnade.query.plan import Output
+from colonnade.query.polars_form import polars_form
+from colonnade.query.scan import DATE, PART, START, STOP, SYMBOL, Scan, rows_of
+from colonnade.schema import ColumnType, Schema
+
+_DENSE: Final = 4  # ranges that cover a quarter of their hull are read whole and cut
+_FEW_RANGES: Final = 16
+_KEEP_MANY: Final = 8  # of filtered rows: above one in eight all are decoded
+
+
+def read_rows(scan: Scan, outputs: Sequence[Output]) -> pl.DataFrame:
+    """Give the outputs of all rows that fulfil the scan's conditions."""
+    needed = columns_of(*(output.node for output in outputs))
+    if not scan.conditions:
+        return calculated(scan.schema, read_columns(scan, needed), outputs)
+    asked = columns_of(*scan.conditions)
+    frame = read_columns(scan, asked)
+    mask = frame.select(condition_form(scan.schema, scan.conditions)).to_series()
+    rest = [name for name in needed if name not in asked]
+    kept = frame.filter(mask).select(name for name in asked if name in needed)
+    if rest:
+        rows = np.flatnonzero(mask.fill_null(value=False).to_numpy())
+        if len(rows) * _KEEP_MANY > len(mask):
+            others = read_columns(scan, rest).filter(mask)
+        else:
+            others = read_columns(pick(scan, rows), rest)
+        kept = others if not kept.width else kept.hstack(others)
+    elif not kept.width:
+        kept = pl.DataFrame(height=int(mask.sum()))
+    return calculated(scan.schema, kept, outputs)
+
+
+def condition_form(schema: Schema, conditions: Iterable[Node]) -> pl.Expr:
+    """Give one Polars expression for conditions that all have to hold."""
+    columns = types_with_partition(schema)
+    return pl.all_horizontal([polars_form(node, columns, schema.zone) for node in conditions])
+
+
+def calculated(schema: Schema, frame: pl.DataFrame, outputs: Sequence[Output]) -> pl.DataFrame:
+    """Calculate outputs from columns, one value a row."""
+    columns = types_with_partition(schema)
+    forms = [polars_form(output.node, columns, schema.zone).alias(output.name) for output in outputs]
+    if not any(columns_of(output.node) for output in outputs):
+        return frame.select(pl.repeat(0, frame.height).alias(" ")).with_columns(forms).drop(" ")
+    return frame.select(forms)
+
+
+def types_with_partition(schema: Schema) -> dict[str, ColumnType]:
+    """Give the types of all columns, the partition column among them."""
+    return {**schema.columns, schema.partition_by: ColumnType("date")}
+
+
+def read_columns(scan: Scan, names: Sequence[str]) -> pl.DataFrame:
+    """Decode columns of all pieces, in logical order, conditions not asked."""
+    return (
+        pl.DataFrame([_read_column(scan, name) for name in names])
+        if names
+        else pl.DataFrame(height=scan.row_count)
+    )
+
+
+def _read_column(scan: Scan, name: str) -> pl.Series:
+    pieces, schema = scan.pieces, scan.schema
+    length = pieces[:, STOP] - pieces[:, START]
+    if name == schema.partition_by:
+        return pl.Series(name, np.repeat(pieces[:, DATE], length).astype(np.int32)).cast(pl.Date)
+    dtype = schema.columns[name].polars_type
+    if not len(pieces):
+        return pl.Series(name, [], dtype=dtype)
+    if name == schema.part_by and scan.symbols is not None:
+        return symbols_of(scan.symbols, np.repeat(pieces[:, SYMBOL], length)).alias(name)
+    number = pieces[:, PART]
+    borders = np.flatnonzero(np.diff(number)) + 1
+    owners = number[np.concatenate([[0], borders])]
+    if len(np.unique(owners)) == len(owners):
+        groups = np.split(pieces, borders)
+        read = [_read_part(scan, name, int(group[0, PART]), group) for group in groups]
+        return pl.concat(read, rechunk=True).alias(name) if len(read) > 1 else read[0].alias(name)
+    return _read_interleaved(scan, name).alias(name)
+
+
+def _read_interleaved(scan: Scan, name: str) -> pl.Series:
+    """Read pieces that go back and forth between parts: part by part, then put in order."""
+    pieces = scan.pieces
+    length = pieces[:, STOP] - pieces[:, START]
+    order = np.argsort(pieces[:, PART], kind="stable")
+    borders = np.flatnonzero(np.diff(pieces[order, PART])) + 1
+    groups = np.split(pieces[order], borders)
+    series = pl.concat([_read_part(scan, name, int(group[0, PART]), group) for group in groups], rechunk=True)
+    before = np.empty(len(pieces), dtype=np.int64)
+    before[order] = np.cumsum(length[order]) - length[order]
+    return series.gather(pl.Series(rows_of(before, before + length)))
+
+
+def _read_part(scan: Scan, name: str, number: int, pieces: NDArray[np.int64]) -> pl.Series:
+    return read_ranges(scan.parts[number].column(name), pieces[:, START], pieces[:, STOP])
+
+
+def read_ranges(column: Any, start: NDArray[np.int64], stop: NDArray[np.int64]) -> pl.Series:  # noqa: ANN401
+    """Decode row ranges of a column, one after the other."""
+    joins = start[1:] == stop[:-1]
+    start, stop = start[np.append(True, ~joins)], stop[np.append(~joins, True)]
+    if len(start) == 1:
+        series: pl.Series = column.read(int(start[0]), int(stop[0]))
+        return series
+    rows, low, high = int((stop - start).sum()), int(start.min()), int(stop.max())
+    if len(start) <= _FEW_RANGES and rows > len(start) * 1024:
+        return pl.concat([column.read(a, b) for a, b in zip(start.tolist(), stop.tolist(), strict=True)])
+    if rows * _DENSE >= high - low:
+        whole: pl.Series = column.read(low, high)
+        return whole.gather(pl.Series(rows_of(start - low, stop - low)))
+    taken: pl.Series = column.take(rows_of(start, stop))
+    return taken
+
+
+def symbols_of(symbols: pl.Series, codes: NDArray[np.int64]) -> pl.Series:
+    """Give the Categorical values of positions in a list of symbols."""
+    return symbols.cast(pl.Categorical).gather(pl.Series(codes.astype(np.uint32)))
+
+
+def pick(scan: Scan, rows: NDArray[np.int64]) -> Scan:
+    """Narrow a scan to some of its rows, by their number in it; ascending."""
+    pieces = scan.pieces
+    length = pieces[:, STOP] - pieces[:, START]
+    before = np.cumsum(length) - length
+    owner = np.searchsorted(before, rows, side="right") - 1
+    picked = pieces[owner]
+    picked[:, START] += rows - before[owner]
+    picked[:, STOP] = picked[:, START] + 1
+    return Scan(scan.schema, scan.parts, picked, scan.symbols, ())
