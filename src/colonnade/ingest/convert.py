@@ -72,7 +72,7 @@ def cleaned(values: pl.Series, plan: FieldPlan) -> pl.Series:
             return values
         return values.set(values.cast(pl.String).is_in(list(plan.null)), None)
     if plan.strip or not plan.is_text:
-        values = values.str.strip_chars()
+        values = values.str.strip_chars(" \t")
         values = values.set(values.str.len_bytes() == 0, None)
     if plan.null:
         values = values.set(values.is_in(list(plan.null)), None)
@@ -171,8 +171,8 @@ def _scaled(values: pl.Series, plan: FieldPlan, scale: int) -> pl.Series:
     numbers = values.cast(pl.Int64, strict=False) if values.dtype == pl.String else values
     if not numbers.dtype.is_integer():
         raise _never_fits(values.dtype, plan, f"whole numbers with {scale} implied decimals")
-    # NumPy divides; Polars multiplies by the reciprocal of a number, which may be off by one bit
-    quotients = numbers.cast(pl.Float64).to_numpy() / 10.0**scale
+    # divided by NumPy, because Polars multiplies by the reciprocal, which rounds twice
+    quotients = numbers.fill_null(0).to_numpy() / 10.0**scale
     result = pl.Series(values.name, quotients).set(numbers.is_null(), None)
     large = (
         numbers.abs() >= _EXACT_IN_FLOAT if numbers.dtype.is_signed_integer() else numbers >= _EXACT_IN_FLOAT

@@ -29,7 +29,7 @@ def infer_text_type(values: pl.Series, *, zone: str | None = None) -> ColumnType
         Zone in which timestamps that carry an offset are shown; UTC without it.
     """
     known = values.drop_nulls()
-    stripped = known.str.strip_chars()
+    stripped = known.str.strip_chars(" \t")
     if known.is_empty():
         return ColumnType("symbol")
     if not stripped.str.contains(r"^[+-]?0\d").any():

@@ -13,6 +13,7 @@ from colonnade.schema import Schema
 
 DAYS: Final = "\0days"  # the trading date beside the columns of a table; no column can have this name
 _DIGIT: Final = 1 << 16
+_MIN_GROUP_ROWS: Final = 512  # with fewer rows a group, sorting all at once is faster than a call for each
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +86,19 @@ def _order(group: NDArray[np.int64], keys: NDArray[Any] | None) -> NDArray[np.ui
     if _is_sorted(group, keys):
         return None
     order = _stable_order(group)
-    if keys is not None and not _is_sorted(group[order], keys[order]):
-        by_key = np.argsort(keys, kind="stable").astype(np.uint32)
-        order = by_key[_stable_order(group[by_key])]
-    return order
+    if keys is None:
+        return order
+    grouped, group_keys = group[order], keys[order]
+    if _is_sorted(grouped, group_keys):
+        return order
+    starts = np.flatnonzero(np.diff(grouped, prepend=-1))
+    if len(starts) * _MIN_GROUP_ROWS <= len(order):  # groups fit in cache, one at a time
+        for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(order)], strict=True):
+            within = np.argsort(group_keys[start:stop], kind="stable")
+            order[start:stop] = order[start:stop][within]
+        return order
+    by_key = np.argsort(keys, kind="stable").astype(np.uint32)
+    return by_key[_stable_order(group[by_key])]
 
 
 def _is_sorted(group: NDArray[np.int64], keys: NDArray[Any] | None) -> bool:

@@ -85,7 +85,13 @@ class RowParser:
         return self._slow(piece) if frame is None else Parsed(frame)
 
     def text_fields(self, piece: TextPiece) -> pl.DataFrame:
-        """Give the fields of a piece as cleaned text, without the rows that can't be cut into fields."""
+        """Give the fields of a piece as cleaned text, without the rows that can't be cut into fields.
+
+        The plans are those of text columns.
+        """
+        frame = self._fast(piece.text)
+        if frame is not None:
+            return frame
         raw = self._read_text(self._rows(piece))[0]
         plans = zip(raw.columns, self.plans, strict=True)
         columns = [cleaned(raw[name], plan).alias(plan.name) for name, plan in plans if plan is not None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -92,7 +92,7 @@ def _sources(given: object) -> Iterator[Source]:
         yield from (FileSource(path, path.stat().st_size) for path in _paths(given))
     elif isinstance(given, (pl.DataFrame, pl.LazyFrame, ArrowStream)):
         yield FrameSource(given, "frame")
-    elif isinstance(given, Sequence) or (isinstance(given, Iterable) and not hasattr(given, "columns")):
+    elif isinstance(given, Iterable) and not isinstance(given, (bytes, Mapping)):
         for entry in given:
             yield from _sources(entry)
     else:

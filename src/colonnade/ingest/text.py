@@ -146,69 +146,87 @@ class _Lines:
         self._quote = quote
         self._piece_bytes = piece_bytes
         self._held = b""
+        self._at = 0  # what lies before it in `_held` was given away
         self._line = 1
         self._ended = False
         self._fill()
-        self._held = self._held.removeprefix(_BOM)
+        self._at = len(_BOM) if self._held.startswith(_BOM) else 0
 
     def _fill(self) -> None:
         """Read until a piece is full or the stream ends."""
-        parts, size = [self._held], len(self._held)
-        while size < self._piece_bytes and not self._ended:
+        size = len(self._held) - self._at
+        if size >= self._piece_bytes or self._ended:
+            return
+        parts = [self._held[self._at :]]
+        while size < self._piece_bytes:
             block = next(self._blocks, None)
             if block is None:
                 self._ended = True
                 break
             parts.append(block)
             size += len(block)
-        self._held = b"".join(parts)
+        self._held, self._at = b"".join(parts), 0
 
     def take_line(self) -> tuple[int, bytes]:
         """Take the next line off, without its end; empty at the end of the stream."""
         number = self._line
-        end = self._held.find(b"\n")
-        line, self._held = (self._held, b"") if end < 0 else (self._held[:end], self._held[end + 1 :])
+        end = self._held.find(b"\n", self._at)
+        while end < 0 and not self._ended:
+            self._grow()
+            end = self._held.find(b"\n", self._at)
+        stop = len(self._held) if end < 0 else end
+        line = self._held[self._at : stop]
+        self._at = min(stop + 1, len(self._held))
         self._line += 1
         return number, line.removesuffix(b"\r")
 
     def put_back(self, line: bytes, number: int) -> None:
         """Undo `take_line`."""
-        self._held = line + b"\n" + self._held
+        self._held, self._at = line + b"\n" + self._held[self._at :], 0
         self._line = number
 
     def __iter__(self) -> Iterator[TextPiece]:
         while True:
             self._fill()
-            if not self._held:
+            if self._at == len(self._held):
                 return
-            cut = len(self._held) if self._ended else self._last_row_end()
-            if cut == 0:  # one row fills the whole piece
-                self._grow()
+            cut = self._row_end(min(self._at + self._piece_bytes, len(self._held)))
+            if cut is None:  # one row fills the whole piece
+                self._piece_bytes *= 2
+                if self._piece_bytes > max(_MAX_ROW_BYTES, 2 * PIECE_BYTES):
+                    self._give_up()
                 continue
-            text, self._held = self._held[:cut], self._held[cut:]
+            text, self._at = self._held[self._at : cut], cut
             yield TextPiece(text, self._line)
             self._line += text.count(b"\n")
 
     def _grow(self) -> None:
-        if len(self._held) > _MAX_ROW_BYTES:
-            reason = f"{self._label}, line {self._line}: no end of a row within {_MAX_ROW_BYTES >> 20} MiB"
-            raise SourceError(
-                f"{reason}; an opening quote may lack its pair: quote = '' reads quotes as text"
-            )
+        if len(self._held) - self._at > _MAX_ROW_BYTES:
+            self._give_up()
         block = next(self._blocks, None)
         self._ended = block is None
-        self._held += block or b""
+        self._held, self._at = self._held[self._at :] + (block or b""), 0
 
-    def _last_row_end(self) -> int:
-        """Give the end of the last row that lies wholly in the piece: a line end outside quotes."""
-        text, quote = self._held, self._quote
-        end = text.rfind(b"\n")
-        if not quote or end < 0:
+    def _give_up(self) -> None:
+        reason = f"{self._label}, line {self._line}: no end of a row within {_MAX_ROW_BYTES >> 20} MiB"
+        raise SourceError(f"{reason}; an opening quote may lack its pair: quote = '' reads quotes as text")
+
+    def _row_end(self, stop: int) -> int | None:
+        """Give where the last row ends that lies wholly before ``stop``: a line end outside quotes."""
+        if stop == len(self._held) and self._ended:
+            return stop
+        text, quote, start = self._held, self._quote, self._at
+        end = text.rfind(b"\n", start, stop)
+        if end < 0:
+            return None
+        if not quote or text.find(quote, start, end) < 0:
             return end + 1
-        quotes = text.count(quote, 0, end)
-        while quotes % 2 and end > 0:
-            before = text.rfind(b"\n", 0, end)
-            quotes -= text.count(quote, max(before, 0), end)
+        quotes = text.count(quote, start, end)
+        while quotes % 2:
+            before = text.rfind(b"\n", start, end)
+            if before < 0:
+                return None
+            quotes -= text.count(quote, before, end)
             end = before
         return end + 1
 

@@ -131,7 +131,8 @@ def _types(
     types = {name: known_type(request, column) for name, column in columns.items()}
     if any(kind is None for kind in types.values()):
         as_text = dict.fromkeys(columns, ColumnType("string"))
-        reader = _parser(rows.stream.label, layout, as_text, rows, description)
+        constants_apart = replace(layout, constants=(), order=tuple(_field_names(layout)))
+        reader = _parser(rows.stream.label, constants_apart, as_text, rows, description)
         fields = reader.text_fields(first or TextPiece(b"", 1))
         for name, kind in types.items():
             if kind is None and name in fields.columns:
@@ -139,6 +140,10 @@ def _types(
                 zone = columns[name].zone or request.zone
                 types[name] = infer_text_type(values.set(values == "", None), zone=zone)
     return {name: kind or ColumnType("symbol") for name, kind in types.items()}
+
+
+def _field_names(layout: Layout) -> list[str]:
+    return [column.name for column in layout.fields if column is not None]
 
 
 def _parser(
