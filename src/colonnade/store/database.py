@@ -69,7 +69,7 @@ class DatabaseStore:
     def table_names(self) -> list[str]:
         """List the tables, sorted."""
         folders = [entry.name for entry in self.path.iterdir() if is_table_name(entry.name)]
-        return sorted(name for name in folders if TableStore(self.path / name).numbers())
+        return sorted(name for name in folders if TableStore(self.path / name).newest_number())
 
     def table(self, name: str) -> TableStore:
         """Give the versions of a table, which may not exist yet; see `open_table`."""

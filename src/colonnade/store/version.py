@@ -112,22 +112,30 @@ class TableStore:
 
     def numbers(self) -> list[int]:
         """List the versions that are kept, ascending; empty where there is no table."""
+        return sorted(number for name in self._names() if (number := version_number(name)) is not None)
+
+    def newest_number(self) -> int | None:
+        """Give the number of the newest version, or None where there is no table."""
+        ascending = sorted(self._names(), key=lambda name: (len(name), name))  # longer numbers are higher
+        found = (version_number(name) for name in reversed(ascending))
+        return next((number for number in found if number is not None), None)
+
+    def _names(self) -> list[str]:
         try:
-            names = [entry.name for entry in (self.path / VERSIONS).iterdir()]
+            return os.listdir(self.path / VERSIONS)  # noqa: PTH208 - ten times faster than making paths
         except (FileNotFoundError, NotADirectoryError):
             return []
-        return sorted(number for name in names if (number := version_number(name)) is not None)
 
     def current(self) -> Version:
         """Read the newest version; raise `NotFoundError` where there is no table."""
         while True:
-            numbers = self.numbers()
-            if not numbers:
+            number = self.newest_number()
+            if number is None:
                 raise NotFoundError(f"no table {self.name!r} in '{self.path.parent}'")
             try:
-                return self._read(numbers[-1])
+                return self._read(number)
             except StaleVersionError:
-                if self.numbers()[-1:] == numbers[-1:]:
+                if self.newest_number() == number:
                     raise
 
     def read(self, number: int) -> Version:
@@ -225,7 +233,7 @@ class TableStore:
                 newest = self.current()
                 self._check_fits(base, newest, edits)
             number = 1 if newest is None else newest.number + 1
-            if newest is None and self.numbers():
+            if newest is None and self.newest_number() is not None:
                 raise ConflictError(f"table {self.name!r} was created meanwhile; read it and retry")
             content, touched = self._prepare(newest, edits, number)
             versions = self.path / VERSIONS
