@@ -212,3 +212,16 @@ def test_categoricals_of_files_with_other_dictionaries_are_right_side_by_side(tm
     wanted = pl.concat([trades(100, symbols=9)["sym"], trades(100, symbols=50, seed=5)["sym"]])
     assert pl.concat(columns).cast(pl.String).equals(wanted)
     assert kept.cast(pl.String).to_list() == ["zzz", "S007", "aaa"]
+
+
+def test_files_with_equal_dictionaries_share_one(tmp_path: Path) -> None:
+    table = new_table(tmp_path / "db", trades(100))
+    for day, symbols in ((DAY + 1, 20), (DAY + 2, 7)):
+        part = write(table, trades(100, symbols=symbols), day=day)
+        table.commit(table.current(), Edits(created={day: Addition((part,))}))
+    source = open_source(table.path)
+
+    first, same, other = (source.partition(DAY + day).parts[0].column("sym") for day in range(3))
+
+    assert first.dictionary is same.dictionary
+    assert first.dictionary is not other.dictionary

@@ -38,7 +38,7 @@ from colonnade.store.column_layout import (
 from colonnade.store.column_values import polars_values, with_nulls
 from colonnade.store.entries import ColumnEntry
 from colonnade.store.source import BLOCK_INDEX, RUNS
-from colonnade.store.symbols import Dictionary, check_runs
+from colonnade.store.symbols import Dictionary, check_runs, open_dictionary
 from colonnade.store.text import text_of_buffers
 from colonnade.store.validity import read_validity, unpack
 
@@ -120,7 +120,7 @@ class ColumnFile:
             return None
         with located(**self._where):
             section = self.footer.dictionary
-            return Dictionary(self._section(section, "dictionary"), section.item_count)
+            return open_dictionary(self._section(section, "dictionary"), section.item_count)
 
     @property
     def dictionary(self) -> pl.Series | None:

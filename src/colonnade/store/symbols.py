@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 import numpy as np
 import polars as pl
@@ -18,15 +19,18 @@ from colonnade.schema import SYMBOL_NULL
 from colonnade.store.source import RUNS
 from colonnade.store.text import text_of_buffers, text_to_buffers
 
+_dictionaries: WeakValueDictionary[tuple[int, int], Dictionary] = WeakValueDictionary()
 _MAX_TEXT: Final = 0xFFFF_FFFF  # offsets have 32 bits
 
 
 class Dictionary:
     """The symbols of a column file, sorted by bytes; a code is a position.
 
+    Made by `open_dictionary`, so that files with equal dictionaries share one.
+
     Parameters
     ----------
-    content
+    section
         The section as stored.
     count
         Number of symbols.
@@ -37,7 +41,9 @@ class Dictionary:
         If the offsets don't fit the section.
     """
 
-    def __init__(self, content: memoryview, count: int) -> None:
+    def __init__(self, section: bytes, count: int) -> None:
+        self.section = section
+        content = memoryview(section)
         start = 4 * (count + 1)
         if len(content) < start:
             raise HeaderError(
@@ -83,6 +89,18 @@ class Dictionary:
 
     def _text(self, code: int) -> bytes:
         return bytes(self.content[self._bounds[code] : self._bounds[code + 1]])
+
+
+def open_dictionary(content: memoryview, count: int) -> Dictionary:
+    """Give the dictionary of a section; the same object as long as one of equal content is in use."""
+    section = bytes(content)
+    key = (hash(section), count)
+    known = _dictionaries.get(key)
+    if known is not None and known.section == section:
+        return known
+    made = Dictionary(section, count)
+    _dictionaries[key] = made
+    return made
 
 
 def check_dictionary(symbols: pl.Series, column: str) -> None:
