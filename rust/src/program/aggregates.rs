@@ -263,16 +263,35 @@ const fn mask(n: usize) -> [u64; LANES] {
     ]
 }
 
+/// A value of 64 bits, whose bits can be masked.
+trait Word: Copy {
+    fn select(self, mask: u64, other: Self) -> Self;
+}
+
+impl Word for f64 {
+    #[inline(always)]
+    fn select(self, mask: u64, other: Self) -> Self {
+        Self::from_bits(self.to_bits() & mask | other.to_bits() & !mask)
+    }
+}
+
+impl Word for i64 {
+    #[inline(always)]
+    fn select(self, mask: u64, other: Self) -> Self {
+        self & mask as Self | other & !mask as Self
+    }
+}
+
 /// Fold a run into eight lanes: whole chunks, then the rest with the other lanes set to `neutral`.
 ///
 /// `values` go on behind the run where the vector does, so that the rest is read as a whole chunk, too.
 #[inline(always)]
-fn fold_lanes(
-    lanes: &mut [f64; LANES],
-    values: &[f64],
+fn fold_lanes<W: Word>(
+    lanes: &mut [W; LANES],
+    values: &[W],
     count: usize,
-    neutral: f64,
-    fold: impl Fn(f64, f64) -> f64,
+    neutral: W,
+    fold: impl Fn(W, W) -> W,
 ) {
     let mut rest = values;
     let mut left = count;
@@ -289,10 +308,8 @@ fn fold_lanes(
     }
     match (rest.first_chunk::<LANES>(), FIRST_LANES.get(left)) {
         (Some(chunk), Some(masks)) => {
-            let neutral = neutral.to_bits();
             for ((lane, value), mask) in lanes.iter_mut().zip(chunk).zip(masks) {
-                let value = f64::from_bits(value.to_bits() & mask | neutral & !mask);
-                *lane = fold(*lane, value);
+                *lane = fold(*lane, value.select(*mask, neutral));
             }
         }
         _ => {
@@ -364,14 +381,16 @@ impl Kernel for SumInts<'_> {
             .iter()
             .fold(true, |all, value| all & (value.wrapping_add(SMALL) as u64 <= 2 * SMALL as u64));
         for end in self.ends {
-            let (run, behind) = rest.split_at_checked((*end - start) as usize).unwrap_or((rest, &[]));
+            let count = (*end - start) as usize;
             start = *end;
-            rest = behind;
-            sum = sum.wrapping_add(if all_small {
-                i128::from(run.iter().sum::<i64>())
+            if all_small {
+                let mut lanes = [0; LANES];
+                fold_lanes(&mut lanes, rest, count, 0, i64::wrapping_add);
+                sum = sum.wrapping_add(i128::from(lanes.iter().sum::<i64>()));
             } else {
-                run.iter().map(|value| i128::from(*value)).sum()
-            });
+                sum = sum.wrapping_add(rest.iter().take(count).map(|value| i128::from(*value)).sum());
+            }
+            rest = rest.get(count..).unwrap_or_default();
             if let Some((low, high)) = out.next() {
                 (*low, *high) = split(sum);
                 sum = 0;

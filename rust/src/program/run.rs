@@ -213,9 +213,6 @@ impl<'a> Run<'_, 'a> {
             self.state.header[DONE] = 1;
             return Ok(true);
         };
-        if self.state.header[OPEN] != 0 && !self.is_open(&step) {
-            return self.close();
-        }
         *work += step.place.count + VECTOR_COST;
         self.open_part(step.part)?;
         let selected = self.evaluate(step.place)?;
@@ -223,7 +220,13 @@ impl<'a> Run<'_, 'a> {
             self.state.header[OFFSET] += step.place.count as i64;
             return Ok(true);
         }
-        if self.program.hash { self.add_to_table(&step, selected) } else { self.add_runs(&step, selected) }
+        if !self.program.hash {
+            return self.add_runs(&step, selected);
+        }
+        if self.state.header[OPEN] != 0 && !self.is_open(&step) {
+            return self.close();
+        }
+        self.add_to_table(&step, selected)
     }
 
     /// Find the next rows, after pieces that are done.
@@ -262,7 +265,7 @@ impl<'a> Run<'_, 'a> {
         }
     }
 
-    /// Whether the open leaf is that of the step.
+    /// Whether the step's leaf is the one last opened.
     fn is_open(&self, step: &Step) -> bool {
         self.state.header[SYMBOL] == step.place.symbol
             && self.state.header[DATE] == step.place.date
@@ -350,7 +353,7 @@ impl<'a> Run<'_, 'a> {
         let Self { program, plan, registers, runs, .. } = self;
         runs.find(program, &plan.sources, registers, step.place, selected)?;
         let is_open = self.state.header[OPEN] != 0;
-        let goes_on = is_open && self.continues(step);
+        let goes_on = is_open && self.is_open(step) && self.continues(step);
         let closes = usize::from(is_open && !goes_on);
         let fitting = (self.free() + 1).saturating_sub(closes).min(self.runs.count());
         if fitting == 0 {

@@ -193,8 +193,8 @@ def asof_rows(
     left, right
         Per part, the column of times. Both ascend within a pair; `UnsortedError` where the left doesn't.
     left_by, right_by
-        Per part, codes from 0 to ``codes - 1`` in one space; rows match rows of the same code. Both empty, with
-        ``codes`` 0, where pairs hold one symbol each: that is much faster.
+        Per part, codes from 0 to ``codes - 1`` in one space; rows match rows of the same code. Both empty,
+        with ``codes`` 0, where pairs hold one symbol each: that is much faster.
     pairs
         ``int64[n, 7]``: left part, start, stop, right part, start, stop, first position in ``out``.
     strategy
