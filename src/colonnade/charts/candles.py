@@ -142,7 +142,7 @@ def _draw_axis(picture: Text, label: str, *, ticked: bool, unicode: bool) -> Non
 def _draw_volumes(picture: Text, candles: list[_Candle], margin: int, lines: int, *, unicode: bool) -> None:
     most = max(candle.volume for candle in candles) or 1.0
     for line in range(lines - 1, -1, -1):
-        label = _short_number(most) if line == lines - 1 else "volume"[:margin] if line == 0 else ""
+        label = _short_number(most) if line == lines - 1 else "vol" if line == 0 else ""
         _draw_axis(picture, label.rjust(margin), ticked=line == lines - 1, unicode=unicode)
         for candle in candles:
             eighths = round(candle.volume / most * lines * 8) - line * 8

@@ -71,7 +71,7 @@ def load_command(name: str) -> TyperCommand:
     """Import a command's module and give the command."""
     module = importlib.import_module(f"colonnade.cli.{name}")
     alone = typer.Typer(add_completion=False, rich_markup_mode="rich", context_settings=_HELP_OPTIONS)
-    alone.command(name)(module.run)
+    alone.command(name, help=_unwrapped(module.run.__doc__))(module.run)
     command = get_command(alone)
     if not isinstance(command, TyperCommand):
         raise TypeError(f"colonnade.cli.{name}.run makes no single command")
@@ -108,6 +108,11 @@ def _root(
     """
     if version:
         sys.stdout.write(f"colonnade {importlib.metadata.version('colonnade')}\n")
+
+
+def _unwrapped(text: str) -> str:
+    """Join the lines of each paragraph; the terminal's width decides where they break."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
 def _fail(text: str, status: Status = Status.FAILED) -> Status:

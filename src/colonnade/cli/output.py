@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 import polars as pl
 import typer
@@ -16,10 +16,17 @@ _ROWS_AT_ONCE: Final = 50_000
 _SUFFIXES: Final = (".csv", ".parquet", ".arrow")
 
 
+class _ResultConsole(Console):
+    """A console that leaves it to the program to end when its reader has gone."""
+
+    def on_broken_pipe(self) -> NoReturn:
+        raise BrokenPipeError
+
+
 def stdout_console() -> Console:
     """Give the console for results; characters that the terminal can't show become question marks."""
     _replace_unknown_characters()
-    return Console(highlight=False)
+    return _ResultConsole(highlight=False)
 
 
 def stderr_console() -> Console:

@@ -50,18 +50,18 @@ def make_day(*, trades: int = 2_000_000, quotes: int = 4_000_000, seed: int = SE
     return TaqDay(make_trades(market, midpoints, max(trades, symbols), seed), quote)
 
 
-def write_trade_file(frame: pl.DataFrame, folder: Path, *, date: dt.date = DATE) -> Path:
+def write_trade_file(frame: pl.DataFrame, folder: str | Path, *, date: dt.date = DATE) -> Path:
     """Write trades as ``EQY_US_ALL_TRADE_YYYYMMDD``: pipes, a header, and an END line with the count."""
-    return _write_pipes(frame, folder / f"EQY_US_ALL_TRADE_{date:%Y%m%d}", _TRADE_HEADER, date)
+    return _write_pipes(frame, Path(folder) / f"EQY_US_ALL_TRADE_{date:%Y%m%d}", _TRADE_HEADER, date)
 
 
-def write_quote_files(frame: pl.DataFrame, folder: Path, *, date: dt.date = DATE) -> list[Path]:
+def write_quote_files(frame: pl.DataFrame, folder: str | Path, *, date: dt.date = DATE) -> list[Path]:
     """Write quotes as NYSE does: ``SPLITS_US_ALL_BBO_A_YYYYMMDD`` to Z, by the symbol's first letter."""
     header = "|".join(frame.columns)
     letter = pl.col("Symbol").str.slice(0, 1)
     return [
         _write_pipes(
-            frame.filter(letter == one), folder / f"SPLITS_US_ALL_BBO_{one}_{date:%Y%m%d}", header, date
+            frame.filter(letter == one), Path(folder) / f"SPLITS_US_ALL_BBO_{one}_{date:%Y%m%d}", header, date
         )
         for one in string.ascii_uppercase
     ]
