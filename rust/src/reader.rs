@@ -249,6 +249,10 @@ impl<'a> Reader<'a> {
         let length = entry.encoded_bytes as usize;
         let stored = entry.stored(self.column.stored)?;
         self.check_length(encoding, codec, length, rows)?;
+        if length > codec.most_bytes(stored.len()) {
+            let reason = format!("{} stored bytes can't give {length}", stored.len());
+            return Err(KernelError::Corrupt(reason));
+        }
         let place = if codec == Codec::None {
             if stored.len() != length {
                 return Err(KernelError::Corrupt(format!("got {} bytes, expected {length}", stored.len())));

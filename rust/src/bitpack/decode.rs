@@ -8,6 +8,9 @@ use crate::error::Result;
 use crate::isa::{Baseline, Isa, Kernel, dispatch};
 use crate::plain;
 
+/// Numbers that a sum of deltas takes at a time.
+const STEP: usize = 4;
+
 /// Work memory of a decoder: one group of packed numbers and one of whole numbers.
 #[derive(Debug)]
 pub struct Scratch {
@@ -208,11 +211,27 @@ impl<W: Word> Kernel for Delta<'_, W> {
     #[inline(always)]
     fn run<I: Isa>(self) {
         let mut last = self.first.wrapping_sub(self.base);
-        for (value, packed) in self.out.iter_mut().zip(self.packed) {
+        let (rows, rest) = self.out.as_chunks_mut::<STEP>();
+        let (packed_rows, packed_rest) = self.packed.as_chunks::<STEP>();
+        for (row, packed) in rows.iter_mut().zip(packed_rows) {
+            let sums = prefix_sums(packed.map(|word| self.base.wrapping_add(word.number())));
+            *row = sums.map(|sum| last.wrapping_add(sum));
+            [.., last] = *row;
+        }
+        let packed = packed_rows.get(rows.len()).map_or(packed_rest, |row| row.as_slice());
+        for (value, packed) in rest.iter_mut().zip(packed) {
             last = last.wrapping_add(self.base.wrapping_add(packed.number()));
             *value = last;
         }
     }
+}
+
+/// Sums up to each of some numbers, so that one addition a step waits for the step before.
+#[inline(always)]
+fn prefix_sums(numbers: [i64; STEP]) -> [i64; STEP] {
+    let [a, b, c, d] = numbers;
+    let (ab, cd) = (a.wrapping_add(b), c.wrapping_add(d));
+    [a, ab, ab.wrapping_add(c), ab.wrapping_add(cd)]
 }
 
 fn narrow(mode: Mode, element: Element, group: &Group<'_>, packed: &[u32; VECTOR_ROWS], out: &mut [i64]) {

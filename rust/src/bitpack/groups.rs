@@ -16,19 +16,14 @@ pub struct Span {
 }
 
 /// Decodes groups; one reader serves the blocks of one column.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct GroupReader {
-    scratch: Box<Scratch>,
+    /// Made when the first group is decoded: many columns have none.
+    scratch: Option<Box<Scratch>>,
     /// Block and group that `integers` or `floats` hold.
     held: Option<(usize, usize)>,
     integers: Vec<i64>,
     floats: Vec<f64>,
-}
-
-impl Default for GroupReader {
-    fn default() -> Self {
-        Self { scratch: Scratch::new(), held: None, integers: Vec::new(), floats: Vec::new() }
-    }
 }
 
 /// The part of a group that is wanted.
@@ -62,7 +57,14 @@ impl GroupReader {
             let part = part_at(row, rest.len(), layout.rows);
             let Some((head, tail)) = rest.split_at_mut_checked(part.count.max(1)) else { break };
             if part.count == part.size {
-                decode::integers(layout, block, element, part.group, &mut self.scratch, head)?;
+                decode::integers(
+                    layout,
+                    block,
+                    element,
+                    part.group,
+                    self.scratch.get_or_insert_with(Scratch::new),
+                    head,
+                )?;
             } else {
                 self.hold_integers(layout, block, element, span.block, &part)?;
                 if let Some(held) = self.integers.get(part.start..part.start + part.count) {
@@ -89,7 +91,14 @@ impl GroupReader {
             let part = part_at(row, rest.len(), layout.rows);
             let Some((head, tail)) = rest.split_at_mut_checked(part.count.max(1)) else { break };
             if part.count == part.size {
-                decode::floats(layout, block, element, part.group, &mut self.scratch, head)?;
+                decode::floats(
+                    layout,
+                    block,
+                    element,
+                    part.group,
+                    self.scratch.get_or_insert_with(Scratch::new),
+                    head,
+                )?;
             } else {
                 self.hold_floats(layout, block, element, span.block, &part)?;
                 if let Some(held) = self.floats.get(part.start..part.start + part.count) {
@@ -147,7 +156,14 @@ impl GroupReader {
         }
         self.held = None;
         self.integers.resize(part.size, 0);
-        decode::integers(layout, block, element, part.group, &mut self.scratch, &mut self.integers)?;
+        decode::integers(
+            layout,
+            block,
+            element,
+            part.group,
+            self.scratch.get_or_insert_with(Scratch::new),
+            &mut self.integers,
+        )?;
         self.held = Some((number, part.group));
         Ok(())
     }
@@ -165,7 +181,14 @@ impl GroupReader {
         }
         self.held = None;
         self.floats.resize(part.size, 0.0);
-        decode::floats(layout, block, element, part.group, &mut self.scratch, &mut self.floats)?;
+        decode::floats(
+            layout,
+            block,
+            element,
+            part.group,
+            self.scratch.get_or_insert_with(Scratch::new),
+            &mut self.floats,
+        )?;
         self.held = Some((number, part.group));
         Ok(())
     }

@@ -5,6 +5,11 @@ mod zstd;
 
 use crate::error::{KernelError, Result};
 
+/// A match of LZ4 grows by at most 255 bytes with each further byte.
+const LZ4_LARGEST_RATIO: usize = 255;
+/// A Zstandard block of 128 KiB takes at least a header of three bytes.
+const ZSTD_LARGEST_RATIO: usize = (128 << 10) / 3;
+
 /// A byte compressor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
@@ -25,6 +30,15 @@ impl Codec {
             1 => Ok(Self::Lz4),
             2 => Ok(Self::Zstd),
             _ => Err(KernelError::Corrupt(format!("unknown codec id {id}: expected 0 to 2"))),
+        }
+    }
+
+    /// The most bytes that this many stored ones can decompress to.
+    pub fn most_bytes(self, stored: usize) -> usize {
+        match self {
+            Self::None => stored,
+            Self::Lz4 => stored.saturating_mul(LZ4_LARGEST_RATIO),
+            Self::Zstd => stored.saturating_mul(ZSTD_LARGEST_RATIO),
         }
     }
 

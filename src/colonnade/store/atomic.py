@@ -108,7 +108,7 @@ def read_file(path: Path) -> bytes:
         os.close(descriptor)
 
 
-def check_folder(path: Path) -> None:
+def check_folder(path: str | Path) -> None:
     """Raise where a folder of committed files isn't there, or is a symbolic link."""
     try:
         mode = os.lstat(path).st_mode

@@ -10,6 +10,7 @@ import mmap
 import os
 import sys
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -258,10 +259,10 @@ class ColumnFile:
         """Check blocks by their checksums, ascending numbers, some at a time."""
         if not len(blocks):
             return
-        sizes = np.cumsum(self.index["stored_bytes"][blocks].astype(np.int64)) // _VERIFY_BYTES
-        cuts = np.flatnonzero((np.diff(blocks) > 1) | (np.diff(sizes) > 0)) + 1
-        for group in np.split(blocks, cuts):
-            first, last = int(group[0]), int(group[-1]) + 1
+        sizes = np.cumsum(self.index["stored_bytes"][blocks], dtype=np.int64) // _VERIFY_BYTES
+        cuts = np.flatnonzero((blocks[1:] - blocks[:-1] > 1) | (sizes[1:] > sizes[:-1])) + 1
+        for start, stop in pairwise([0, *cuts.tolist(), len(blocks)]):
+            first, last = int(blocks[start]), int(blocks[stop - 1]) + 1
             try:
                 verify_blocks(column, first, last)
             except CorruptionError:

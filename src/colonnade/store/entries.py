@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from colonnade.codec.compression import Compression
@@ -123,6 +124,10 @@ def source_of_json(fields: list[Any]) -> SourceEntry:
     return SourceEntry(str(name), int(byte_count), int(content_hash, 16))
 
 
+_parse_type = lru_cache(maxsize=256)(ColumnType.parse)  # a table has few, its manifests many of each
+_parse_compression = lru_cache(maxsize=256)(Compression.parse)
+
+
 def _column_to_json(column: ColumnEntry) -> dict[str, Any]:
     return {
         "type": str(column.type),
@@ -137,11 +142,11 @@ def _column_to_json(column: ColumnEntry) -> dict[str, Any]:
 
 def _column_of_json(fields: Mapping[str, Any]) -> ColumnEntry:
     return ColumnEntry(
-        type=ColumnType.parse(fields["type"]),
+        type=_parse_type(fields["type"]),
         file=check_stored_name(fields["file"]),
         stored_bytes=int(fields["bytes"]),
         plain_bytes=int(fields["plain_bytes"]),
         null_count=int(fields["nulls"]),
-        compression=Compression.parse(fields["compression"]),
+        compression=_parse_compression(fields["compression"]),
         values_hash=int(fields["hash"], 16),
     )

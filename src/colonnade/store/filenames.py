@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -91,5 +92,6 @@ def check_stored_name(name: object) -> str:
     return name
 
 
+@lru_cache(maxsize=1024)
 def _quoted(name: str) -> str:
     return quote(name, safe="").replace(".", "%2E").replace("~", "%7E")[:80]

@@ -47,9 +47,9 @@ class StoredPart:
     def folder(self) -> str:
         """Folder of the part, known to be one."""
         check_folder(self._partition)
-        folder = self._partition / self.entry.folder
+        folder = f"{self._partition}/{self.entry.folder}"
         check_folder(folder)
-        return str(folder)
+        return folder
 
     @property
     def runs(self) -> NDArray[Any] | None:

@@ -34,6 +34,7 @@ from colonnade.store.entries import PartEntry, SourceEntry
 from colonnade.store.filenames import VERSIONS, partition_name, version_name, version_number
 from colonnade.store.manifest import Manifest, read_manifest, write_manifest
 from colonnade.store.version_file import PartitionRow, Version, read_version, write_version
+from colonnade.threads import map_ordered
 
 _NO_LOCKS: Final = (errno.ENOLCK, errno.ENOTSUP)  # of file systems that have none
 
@@ -235,11 +236,10 @@ class TableStore:
             number = 1 if newest is None else newest.number + 1
             if newest is None and self.newest_number() is not None:
                 raise ConflictError(f"table {self.name!r} was created meanwhile; read it and retry")
-            content, touched = self._prepare(newest, edits, number)
+            content = self._prepare(newest, edits, number)
             versions = self.path / VERSIONS
             make_folders(versions)
-            above = [self.path, self.path.parent]
-            sync_folders([*touched, *above], durable=self.durable)
+            sync_folders([self.path, self.path.parent], durable=self.durable)
             if publish(versions / version_name(number), content, durable=self.durable):
                 sync_folders([versions], durable=self.durable)
                 return self._read(number)
@@ -264,27 +264,33 @@ class TableStore:
                     f"{base.number} and {newest.number}, while this change was prepared; read again and retry"
                 )
 
-    def _prepare(self, newest: Version | None, edits: Edits, number: int) -> tuple[bytes, list[Path]]:
-        """Write the manifests of a change; give the new version's content and the folders to fsync."""
+    def _prepare(self, newest: Version | None, edits: Edits, number: int) -> bytes:
+        """Write the manifests of a change; give the content of the new version."""
         schema = edits.schema or (newest.schema if newest else None)
         if schema is None:
             raise SchemaError(f"table {self.name!r} can't be created without a schema")
         if newest is not None and newest.schema.partition_by != schema.partition_by:
             raise SchemaError("the name of the partition column can't change")
         rows = newest.rows() if newest else {}
-        touched = []
-        for value, manifest in self._manifests(newest, edits).items():
-            folder = self.partition_folder(value, schema)
-            make_folders(folder)
-            content_hash = write_manifest(folder, manifest, durable=self.durable)
-            rows[value] = PartitionRow(content_hash, manifest.row_count, manifest.sort_min, manifest.sort_max)
-            touched.append(folder)
+        manifests = self._manifests(newest, edits)
+        folders = [self.partition_folder(value, schema) for value in manifests]
+        written = map_ordered(self._write_manifest, zip(folders, manifests.values(), strict=True))
+        for manifest, content_hash in zip(manifests.values(), written, strict=True):
+            bounds = (manifest.sort_min, manifest.sort_max)
+            rows[manifest.value] = PartitionRow(content_hash, manifest.row_count, *bounds)
         for value in edits.dropped:
             if rows.pop(value, None) is None:
                 raise NotFoundError(f"table {self.name!r} has no partition {days_to_date(value)}")
         settings = edits.settings if edits.settings is not None else (newest.settings if newest else {})
         created_ns = max(time.time_ns(), newest.created_ns + 1 if newest else 0)
-        return write_version(number, created_ns, schema, settings, rows), touched
+        return write_version(number, created_ns, schema, settings, rows)
+
+    def _write_manifest(self, placed: tuple[Path, Manifest]) -> str:
+        folder, manifest = placed
+        make_folders(folder)
+        content_hash = write_manifest(folder, manifest, durable=self.durable)
+        sync_folders([folder], durable=self.durable)
+        return content_hash
 
     def _manifests(self, newest: Version | None, edits: Edits) -> dict[int, Manifest]:
         manifests = {}
