@@ -16,6 +16,7 @@ from colonnade.api.query import Query
 from colonnade.api.table import Table
 from colonnade.demo import peers
 from colonnade.demo.compare import Question
+from colonnade.demo.taqgen import TaqDay
 from colonnade.query.expr import col
 from colonnade.threads import default_threads
 
@@ -24,9 +25,13 @@ _FEW: Final = 6
 _POINT_READS: Final = 10_000
 _TRADE_ROLES: Final = {"symbol": "sym", "time": "time", "price": "price", "size": "size"}
 _QUOTE_ROLES: Final = {"symbol": "sym", "time": "time", "bid": "bid", "ask": "ask"}
-_MADE: Final = {  # names of the generator to those of `peers`
-    "Symbol": "sym", "Time": "time", "TradePrice": "price", "TradeVolume": "size",
-    "Bid_Price": "bid", "Offer_Price": "ask",
+_MADE: Final = {  # names of the generator to those that the format nyse-taq gives
+    "Time": "time", "Exchange": "exchange", "Symbol": "sym", "SaleCondition": "cond",
+    "TradeVolume": "size", "TradePrice": "price", "TradeStopStockIndicator": "stop",
+    "TradeCorrectionIndicator": "correction", "SequenceNumber": "sequence_number", "TradeId": "trade_id",
+    "SourceofTrade": "source_of_trade", "TradeReportingFacility": "trade_reporting_facility",
+    "ParticipantTimestamp": "participant_timestamp", "TradeReportingFacilityTRFTimestamp": "trf_timestamp",
+    "TradeThroughExemptIndicator": "trade_through_exempt", "Bid_Price": "bid", "Offer_Price": "ask",
 }  # fmt: skip
 
 
@@ -47,16 +52,15 @@ class Day:
         trade = db["trade"]
         quote = db["quote"] if "quote" in db.tables else None
         date: dt.date = trade.partitions["date"][-1]
-        made = {table: _named_as_in_peers(frame) for table, frame in frames.items()}
         return cls(
             date=date,
             trade=trade,
             quote=quote,
-            trade_frame=made["trade"] if made else _read(trade, date, _TRADE_ROLES),
+            trade_frame=frames["trade"] if frames else _read(trade, date, _TRADE_ROLES),
             quote_frame=None
             if quote is None
-            else made["quote"]
-            if made
+            else frames["quote"]
+            if frames
             else _read(quote, date, _QUOTE_ROLES),
             threads=threads or default_threads(),
         )
@@ -92,7 +96,8 @@ def questions_of(day: Day) -> list[Question]:
     few = day.symbols_by_trades()[:_FEW]
     collect = partial(_collect, names=roles, threads=day.threads)
     trades = day.trade_frame
-    numbers = np.random.default_rng(0).integers(0, trades.height, _POINT_READS).tolist()
+    numbers = np.random.default_rng(0).integers(0, trades.height, _POINT_READS)
+    before = day.trade.row_count - trades.height  # rows of earlier dates; the table counts them, too
     price, size = (col(day.trade.schema.role(role)) for role in ("price", "size"))
     large = day.trades().where(size >= _LARGE).group_by(day.symbol)
     questions = [
@@ -119,8 +124,8 @@ def questions_of(day: Day) -> list[Question]:
         ),
         Question(
             f"{len(numbers):,} rows by number",
-            lambda: day.trade.rows(numbers),
-            lambda: peers.rows_at(trades, numbers),
+            lambda: day.trade.rows(numbers + before).rename(roles),
+            lambda: peers.rows_at(trades, numbers.tolist()),
         ),
     ]
     if day.quote is not None and day.quote_frame is not None:
@@ -132,11 +137,13 @@ def _join_question(day: Day, quote: Table, quotes: pl.DataFrame) -> Question:
     """Ask for each trade's quote; the answer keeps the order of the trades."""
     left = {day.trade.schema.role(role): name for role, name in _TRADE_ROLES.items()}
     right = {quote.schema.role(role): name for role, name in _QUOTE_ROLES.items()}
+    trades = day.trade_frame.select(_TRADE_ROLES.values())
+    quotes = quotes.select(_QUOTE_ROLES.values())
     quoted = day.trades().select(*left).asof_join(quote.select(*right), by=day.symbol, on=day.time)
     return Question(
         "each trade with its quote",
         lambda: _collect(quoted, names=left | right, threads=day.threads),
-        lambda: peers.quoted_trades(day.trade_frame, quotes),
+        lambda: peers.quoted_trades(trades, quotes),
     )
 
 
@@ -146,12 +153,15 @@ def _collect(query: Query, *, names: Mapping[str, str], threads: int) -> pl.Data
 
 
 def _read(table: Table, date: dt.date, roles: Mapping[str, str]) -> pl.DataFrame:
-    """Read the columns that Polars is asked about from the database."""
+    """Read a date from the database, for Polars; the columns of the roles named as in `peers`."""
     names = {table.schema.role(role, where=f"table {table.name!r}"): name for role, name in roles.items()}
-    rows = table.where(**{table.schema.partition_by: date}).select(*names).collect()
-    return rows.rename(names)
+    return table.where(**{table.schema.partition_by: date}).collect().rename(names)
 
 
-def _named_as_in_peers(frame: pl.DataFrame) -> pl.DataFrame:
-    named = frame.select(pl.col(name).alias(_MADE[name]) for name in frame.columns if name in _MADE)
-    return named.with_columns(pl.col("sym").cast(pl.Categorical))
+def frames_of(day: TaqDay) -> dict[str, pl.DataFrame]:
+    """Give the rows that were made as Polars gets them: all columns of trades, of quotes those asked for."""
+    quotes = day.quote.select("Symbol", "Time", "Bid_Price", "Offer_Price")
+    return {
+        table: frame.rename(_MADE, strict=False).with_columns(pl.col("sym").cast(pl.Categorical))
+        for table, frame in (("trade", day.trade), ("quote", quotes))
+    }

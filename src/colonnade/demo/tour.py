@@ -19,7 +19,7 @@ from rich.rule import Rule
 from colonnade.api.database import Database, create
 from colonnade.charts import bytes_text, draw_candles, draw_columns, empty_table, ratio_text
 from colonnade.demo.compare import Comparison, compare
-from colonnade.demo.questions import Day, questions_of
+from colonnade.demo.questions import Day, frames_of, questions_of
 from colonnade.demo.taqgen import SEED, make_day, write_quote_files, write_trade_file
 from colonnade.errors import NotFoundError
 from colonnade.ingest.writer import IngestReport
@@ -130,7 +130,7 @@ def _make_files(settings: TourSettings, folder: Path, console: Console) -> _Sour
         f"{day.quote.height:,} quotes of {symbols:,} symbols, written in NYSE's form: {len(sizes)} files, "
         f"{bytes_text(sum(sizes))} of text. Made in {seconds:.1f} s."
     )
-    return _Sources(files, "nyse-taq", {"trade": day.trade, "quote": day.quote})
+    return _Sources(files, "nyse-taq", frames_of(day))
 
 
 def _own_files(settings: TourSettings) -> _Sources:
@@ -189,7 +189,7 @@ def _compare_all(day: Day, console: Console) -> list[Comparison]:
             f"{one.row_count:,}",
             f"{one.ours_ms:,.1f} ms",
             f"{one.polars_ms:,.1f} ms",
-            f"{one.speedup:.1f}",
+            f"{one.speedup:.1f}" if one.speedup >= 1 else f"{one.speedup:.2f}",
             answers,
         )
     console.print(table)
