@@ -12,7 +12,7 @@ import sys
 import threading
 import weakref
 from collections import OrderedDict
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -58,8 +58,13 @@ class StoredPart:
 
     def column(self, name: str) -> ColumnFile:
         """Give a column; raise `ColumnNotFoundError` where there is none."""
-        entry = self._column_entry(name)
-        return _open_column(self._column_path(entry), entry, self.row_count, {**self.where, "column": name})
+        path = self._column_path(self._column_entry(name))
+        with _lock:
+            column = _columns.get(path)
+            if column is not None:
+                _columns.move_to_end(path)
+                return column
+        return _kept_open(path, self.open_apart(name))
 
     def open_apart(self, name: str) -> ColumnFile:
         """Open a column anew, with nothing checked yet; for those who check everything."""
@@ -99,7 +104,7 @@ class StoredTable:
 
     def __init__(self, store: TableStore, version: Version, lock: int) -> None:
         self._store = store
-        self._partitions: dict[int, StoredPartition] = {}
+        self._partitions = _partitions_of(version, store.path)
         self.path = store.path
         self.name = store.name
         self.state = version
@@ -148,13 +153,15 @@ def open_source(path: Path, version: int | None = None) -> StoredTable:
         return source
 
 
-def _open_column(path: str, entry: ColumnEntry, row_count: int, where: dict[str, str | int]) -> ColumnFile:
-    with _lock:
-        column = _columns.get(path)
-        if column is not None:
-            _columns.move_to_end(path)
-            return column
-    column = ColumnFile(path, entry, row_count, where)
+@lru_cache(maxsize=8)
+def _partitions_of(version: Version, path: Path) -> dict[int, StoredPartition]:
+    """Keep the partitions that were read of a version for the next query; a version is one object."""
+    del version, path
+    return {}
+
+
+def _kept_open(path: str, column: ColumnFile) -> ColumnFile:
+    """Keep a column file open; give the one that is open already where another thread was faster."""
     with _lock:
         column = _columns.setdefault(path, column)
         while len(_columns) > _OPEN_FILES:
