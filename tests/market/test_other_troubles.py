@@ -27,7 +27,7 @@ def test_rows_out_of_order_are_sorted_and_stay_in_order_among_equals(market, tmp
     assert frame["price"].sum() == pytest.approx(facts["sum_price"], rel=1e-9)
     assert frame["id"].max() == facts["max_id"]
     assert frame["id"].n_unique() == facts["distinct_ids"]
-    for (_, _), rows in frame.group_by("direction", "date" if "date" in frame.columns else "direction"):
+    for _, rows in frame.with_columns(date=frame["time"].dt.date()).group_by("direction", "date"):
         times = rows["time"].to_physical().to_list()
         received = rows["received"].to_physical().to_list()
         assert times == sorted(times)

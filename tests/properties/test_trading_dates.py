@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -86,6 +87,16 @@ def test_hours_of_a_zone_with_a_half_hour_begin_at_its_midnight(tmp_path):
     # 03:45 UTC is 09:15 in Kolkata
     assert found["n"].to_list() == [45, 45]
     assert [start % HOUR for start in found["time"].to_physical()] == [HOUR // 2] * 2
+
+
+@pytest.mark.parametrize("zone", [None, "UTC", "America/New_York", "Australia/Lord_Howe"])
+def test_buckets_have_the_type_of_their_column(tmp_path, zone):
+    table = table_of(tmp_path, frame_of([0, 1, HOUR], zone), part_by="sym", sort_by="time")
+
+    found = table.group_by(col("time").bucket("1m")).agg(n=cn.len()).collect()
+
+    assert found.schema["time"] == pl.Datetime("ns", zone)
+    assert found["time"].to_physical().to_list() == [0, HOUR]
 
 
 def test_wall_clock_times_need_no_zone(tmp_path):

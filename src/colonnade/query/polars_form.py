@@ -136,9 +136,9 @@ def to_instants(wall: pl.Expr, zone: str, fold: pl.Expr) -> pl.Expr:
     """Turn wall clock into instants; one that the clock leaves out becomes the instant of the change."""
     direct = wall.dt.replace_time_zone(zone, ambiguous=fold, non_existent="null")
     # The day before has the offset of before the change, which places a left-out wall clock after it.
-    day = pl.duration(days=1)
+    day = pl.duration(days=1, time_unit="ns")
     earlier = (wall - day).dt.replace_time_zone(zone, ambiguous=fold, non_existent="null")
-    shifted = earlier + pl.duration(hours=24)
+    shifted = earlier + pl.duration(hours=24, time_unit="ns")
     return pl.when(direct.is_null()).then(shifted).otherwise(direct)
 
 
