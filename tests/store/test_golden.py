@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from colonnade.store.database import DatabaseStore
+from colonnade.store.table_source import open_source
+from colonnade.store.verify import verify
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+
+
+@pytest.mark.parametrize("name", ["v1_database"])
+def test_a_database_of_each_format_version_stays_readable(name: str) -> None:
+    wanted = pl.read_parquet(GOLDEN / f"{name}_rows.parquet")
+    source = open_source(DatabaseStore.open(GOLDEN / name).open_table("all").path)
+
+    frames = [
+        pl.DataFrame({name: part.column(name).read(0, part.row_count) for name in source.schema.columns})
+        for value in source.values.tolist()
+        for part in source.partition(value).parts
+    ]
+
+    found = pl.concat(frames).with_columns(pl.col(pl.Categorical).cast(pl.String))
+    assert found.equals(wanted.drop("partition", "part"), null_equal=True)
+    assert source.row_counts.tolist() == [600, 1_540]
+    assert verify(source).findings == []
+
+
+def test_the_names_and_values_of_format_1_are_those_of_its_document() -> None:
+    source = open_source(GOLDEN / "v1_database" / "all")
+    part = source.partition(19_724).parts[1]
+
+    assert (source.version, source.schema.part_by, source.schema.sort_by) == (3, "sym", "time")
+    assert part.sequence == (2, 2)
+    assert Path(part.folder).parent.name == "date=2024-01-02"
+    assert part.column("size").footer.block_rows == 512
