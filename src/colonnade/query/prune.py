@@ -211,9 +211,15 @@ def wanted_spans(source: TableSource, conditions: Conditions) -> Spans:
         if part_by is None or int(counts.sum()) <= TASK_ROWS:
             return _not_empty(np.column_stack([dates, np.zeros_like(counts), counts]).astype(np.int64))
     spans = []
+    chosen: dict[int, tuple[pl.Series, NDArray[np.int64]]] = {}  # dates with equal symbols share one series
     for date in dates.tolist():
         table = symbol_table(source.partition(date), part_by)
-        keep = np.flatnonzero(wanted_symbols(table.symbols, conditions.symbols, part_by))
+        known = chosen.get(id(table.symbols))
+        if known is None:
+            keep = np.flatnonzero(wanted_symbols(table.symbols, conditions.symbols, part_by))
+            chosen[id(table.symbols)] = (table.symbols, keep)  # held, so that no other gets its id
+        else:
+            keep = known[1]
         if len(keep):
             starts, stops = table.first_rows[keep], table.first_rows[keep + 1]
             spans.append(np.column_stack([np.full(len(keep), date, dtype=np.int64), starts, stops]))
