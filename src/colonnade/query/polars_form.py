@@ -90,7 +90,7 @@ def _is_in(
             pl.Series([value.value for value in values], dtype=pl.String).implode()
         )
     if not values:
-        return inner.is_null() & inner.is_not_null()
+        return pl.when(inner.is_not_null()).then(pl.lit(value=False))
     equal = [inner == value.value for value in values]
     if len(equal) <= 8:  # noqa: PLR2004 - any_horizontal keeps the types of single comparisons
         return pl.any_horizontal(equal)

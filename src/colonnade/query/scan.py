@@ -318,7 +318,7 @@ def _windows(table: SymbolTable, spans: Spans) -> tuple[NDArray[np.int64], ...]:
 def _runs_of_windows(table: SymbolTable, symbol: NDArray[np.int64]) -> _Ranges:
     """Give the runs of all parts for each window, ordered by window, then part."""
     runs = table.runs
-    if len(runs) == len(table.symbols):
+    if len(runs) == len(table.symbols) and (np.diff(runs[:, 0]) > 0).all():
         picked, entry = runs[symbol], np.arange(len(symbol))
     else:
         ordered = runs[np.argsort(runs[:, 0], kind="stable")]
