@@ -42,7 +42,7 @@ def test_ascii_picture_tells_rise_from_fall_and_has_no_other_characters():
 
 def test_picture_never_leaves_the_width():
     bars = make_bars([(100.0 + i % 7, 108.0 + i % 5, 99.0, 101.0 + i % 3) for i in range(390)])
-    for width in (20, 80, 120):
+    for width in (30, 80, 120):
         text = draw_candles(bars, time="time", width=width).plain
         assert max(map(len, text.splitlines())) <= width
 
@@ -86,3 +86,19 @@ def test_one_price_all_day_is_drawn(price):
     text = draw_candles(make_bars([(price,) * 4] * 3), time="time").plain
 
     assert "┃┃┃" in text or "╻╻╻" in text or "╹╹╹" in text
+
+
+@pytest.mark.parametrize(("count", "said"), [(70, False), (90, True)])
+def test_joined_neighbours_are_said(count, said):
+    text = draw_candles(make_bars([(1.0, 2.0, 1.0, 2.0)] * count), time="time", width=80).plain
+
+    assert ("2 bars a candle" in text) == said
+
+
+def test_bars_of_several_days_are_labelled_with_their_days():
+    bars = make_bars([(1.0, 2.0, 1.0, 2.0)] * 2).with_columns(
+        time=pl.Series([dt.datetime(2024, 1, 2, 16), dt.datetime(2024, 1, 3, 9)])  # noqa: DTZ001 - wall clock
+    )
+
+    assert "01-02" in draw_candles(bars, time="time").plain
+    assert "09:00" in draw_candles(bars.tail(1), time="time").plain

@@ -71,3 +71,13 @@ def test_bytes_are_given_in_decimal_units(count, text):
 def test_ratio_is_plain_over_stored_and_a_dash_without_bytes():
     assert ratio_text(400, 100) == "4.00"
     assert ratio_text(0, 0) == "-"
+
+
+def test_times_are_never_cut_and_floats_have_eight_digits():
+    frame = pl.DataFrame(
+        {"sym": ["AVERYLONGNAME" * 5], "time": [34_200_000_000_000], "vwap": [11.692639934785676]}
+    )
+
+    lines = printed(draw_frame(frame.with_columns(pl.col("time").cast(pl.Time))), width=40)
+
+    assert lines[-1].endswith("09:30:00  11.69264")

@@ -215,6 +215,69 @@ def test_demo_takes_own_files(files):
     assert "equal" in result.stdout
 
 
+# What a terminal shows
+
+
+@pytest.fixture
+def on_a_terminal(monkeypatch):
+    monkeypatch.setattr("colonnade.cli.output.is_terminal", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+@pytest.fixture
+def stamped_db(tmp_path, csv):
+    assert invoke("ingest", tmp_path / "stamped", "trade", csv, *KEYS).exit_code == Status.DONE
+    return tmp_path / "stamped"
+
+
+@pytest.mark.usefixtures("on_a_terminal")
+def test_terminal_draws_the_bars_of_one_symbol_as_candles(db):
+    text = invoke("bars", db, "trade", "--sym", "AAPL", "--every", "10m").stdout
+
+    assert text.startswith("AAPL, 2024-01-02: ")
+    assert "┃" in text
+    assert "09:30" in text
+
+
+@pytest.mark.usefixtures("on_a_terminal")
+def test_terminal_lists_the_bars_of_several_symbols(stamped_db):
+    text = invoke("bars", stamped_db, "trade").stdout
+
+    assert "2024-01-02 to 2024-01-03: 3 bars" in text
+    assert "370.5" in text
+
+
+@pytest.mark.usefixtures("on_a_terminal")
+def test_terminal_labels_bars_of_several_days_with_the_days(stamped_db):
+    assert "01-02" in invoke("bars", stamped_db, "trade", "--sym", "AAPL").stdout
+
+
+@pytest.mark.usefixtures("on_a_terminal")
+def test_terminal_shows_keys_roles_and_totals_of_a_table(db):
+    text = invoke("info", db, "trade").stdout
+
+    assert "parted by sym, sorted by time, zone America/New_York" in text
+    assert "price=price" in text
+    assert text.splitlines()[-1].startswith("total")
+
+
+@pytest.mark.usefixtures("on_a_terminal")
+def test_terminal_tells_what_an_ingest_did(tmp_path, csv):
+    text = invoke("ingest", tmp_path / "new", "trade", csv, *KEYS).stdout
+
+    assert "trade: 3 rows into 2 dates, version 1" in text
+
+
+@pytest.mark.usefixtures("on_a_terminal")
+@pytest.mark.parametrize(
+    "words", [["info"], ["info", "trade"], ["info", "quote"], ["verify"], ["bars", "trade"]], ids=" ".join
+)
+def test_nothing_is_wider_than_the_terminal(db, words):
+    text = invoke(words[0], db, *words[1:]).stdout
+
+    assert max(map(len, text.splitlines())) <= 80
+
+
 # What is said of bad input
 
 

@@ -120,7 +120,8 @@ def draw_candles(
     scale = _Scale(_number(low), _number(high), lines)
     digits = _digits(scale)
     margin = max(len(f"{scale.low:,.{digits}f}"), len(f"{scale.high:,.{digits}f}"))
-    candles = _candles(_merged(known, time, max(1, width - margin - 3)), time)
+    together = -(-known.height // max(1, width - margin - 3))
+    candles = _candles(_merged(known, time, together), time)
     picture = Text()
     for line in range(lines - 1, -1, -1):
         labelled = (lines - 1 - line) % _LINES_PER_LABEL == 0 or line == 0
@@ -131,6 +132,8 @@ def draw_candles(
         picture.append("\n")
     _draw_volumes(picture, candles, margin, volume_lines, unicode=unicode)
     _draw_times(picture, candles, margin)
+    if together > 1:
+        picture.append(f"{' ' * (margin + 2)}{together} bars a candle\n", _AXIS)
     return picture
 
 
@@ -160,9 +163,8 @@ def _draw_times(picture: Text, candles: list[_Candle], margin: int) -> None:
     picture.append(" " * (margin + 2) + axis + "\n", _AXIS)
 
 
-def _merged(bars: pl.DataFrame, time: str, columns: int) -> pl.DataFrame:
-    """Join neighbours so that at most ``columns`` bars are left."""
-    together = -(-bars.height // columns)
+def _merged(bars: pl.DataFrame, time: str, together: int) -> pl.DataFrame:
+    """Join neighbours, so many to one."""
     if together == 1:
         return bars
     groups = pl.int_range(pl.len()) // together
@@ -177,14 +179,19 @@ def _merged(bars: pl.DataFrame, time: str, columns: int) -> pl.DataFrame:
 
 
 def _candles(bars: pl.DataFrame, time: str) -> list[_Candle]:
-    dtype = bars.schema[time]
-    label = (
-        pl.col(time).dt.strftime("%H:%M")
-        if dtype.is_temporal() and dtype != pl.Date
-        else pl.col(time).cast(pl.String)
-    )
-    shown = bars.select(label, *(pl.col(name).cast(pl.Float64) for name in (*_PRICES, "volume")))
-    return [_Candle(*row) for row in shown.fill_null(0).iter_rows()]
+    form = _label(bars[time])
+    labels = bars[time].cast(pl.String) if form is None else bars[time].dt.strftime(form)
+    shown = bars.select(pl.col(name).cast(pl.Float64).fill_null(0) for name in (*_PRICES, "volume"))
+    return [_Candle(label, *row) for label, row in zip(labels, shown.iter_rows(), strict=True)]
+
+
+def _label(times: pl.Series) -> str | None:
+    """Give the form of the labels: times of day, or days where there are several; None for plain text."""
+    if times.dtype == pl.Time:
+        return "%H:%M"
+    if not isinstance(times.dtype, pl.Datetime):
+        return None
+    return "%H:%M" if times.dt.date().n_unique() == 1 else "%m-%d"
 
 
 def _digits(scale: _Scale) -> int:

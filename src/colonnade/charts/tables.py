@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import polars as pl
+from polars import selectors
 from rich import box
 from rich.table import Table
 
@@ -22,22 +23,27 @@ def ratio_text(plain_bytes: int, stored_bytes: int) -> str:
     return f"{plain_bytes / stored_bytes:.2f}" if stored_bytes else "-"
 
 
-def empty_table(names: Iterable[str], *, numbers: Iterable[str] = ()) -> Table:
-    """Make a table without rows; the columns in ``numbers`` are right-aligned and never cut."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    right = set(numbers)
+def empty_table(names: Iterable[str], *, numbers: Iterable[str] = (), whole: Iterable[str] = ()) -> Table:
+    """Make a table without rows; ``numbers`` are right-aligned, and they and ``whole`` are never cut."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    right, uncut = set(numbers), set(whole)
     for name in names:
         if name in right:
             table.add_column(name, justify="right", no_wrap=True, min_width=max(len(name), 5))
+        elif name in uncut:
+            table.add_column(name, no_wrap=True)
         else:
-            table.add_column(name, overflow="ellipsis")  # columns that may wrap are narrowed first
+            table.add_column(
+                name, overflow="ellipsis", min_width=min(len(name), 6)
+            )  # columns that may wrap are narrowed first
     return table
 
 
 def draw_frame(frame: pl.DataFrame, *, most_rows: int = 40) -> Table:
-    """Draw the first and last rows of a frame."""
+    """Draw the first and last rows of a frame; floats with eight digits."""
     numbers = [name for name, dtype in frame.schema.items() if dtype.is_numeric()]
-    table = empty_table(frame.columns, numbers=numbers)
+    times = [name for name, dtype in frame.schema.items() if dtype.is_temporal()]
+    table = empty_table(frame.columns, numbers=numbers, whole=times)
     if frame.height <= most_rows:
         _add_rows(table, frame)
         return table
@@ -77,5 +83,13 @@ def _sizes(plain: int, stored: int) -> Sequence[str]:
 
 
 def _add_rows(table: Table, frame: pl.DataFrame) -> None:
-    for row in frame.with_columns(pl.all().cast(pl.String).fill_null("")).iter_rows():
-        table.add_row(*row)
+    texts = frame.with_columns(
+        (~selectors.float() & ~selectors.temporal()).cast(pl.String).fill_null(""),
+        selectors.temporal().cast(pl.String).str.replace(r"\.0+$", "").fill_null(""),
+    )
+    for row in texts.iter_rows():
+        table.add_row(*(value if isinstance(value, str) else _float_text(value) for value in row))
+
+
+def _float_text(value: float | None) -> str:
+    return "" if value is None else f"{value:.8g}"

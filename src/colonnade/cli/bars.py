@@ -77,18 +77,27 @@ def run(
 
 
 def _draw(console: Console, bars: pl.DataFrame, schema: Schema) -> None:
-    symbol, time = schema.roles.get("symbol"), schema.role("time")
     if bars.is_empty():
         console.print("no trades match")
-    elif symbol is None or bars[symbol].n_unique() == 1:
-        if symbol is not None:
-            console.print(f"[bold]{bars[symbol][0]}[/bold]")
-        console.print(
-            draw_candles(bars, time=time, width=console.width, unicode=takes_unicode(console)),
-            end="",
-            no_wrap=True,
-        )
-        console.print(f"{bars.height:,} bars")
+        return
+    symbol, time, date = schema.roles.get("symbol"), schema.role("time"), schema.partition_by
+    moments = _moments(bars, time, date)
+    days = moments.dt.date()
+    first, last = (str(one) for one in (days.min(), days.max()))
+    dates = first if first == last else f"{first} to {last}"
+    if symbol is None or bars[symbol].n_unique() == 1:
+        name = f"[bold]{bars[symbol][0]}[/bold], " if symbol is not None else ""
+        console.print(f"{name}{dates}: {bars.height:,} bars")
+        unicode = takes_unicode(console)
+        picture = draw_candles(bars.with_columns(moments), time=time, width=console.width, unicode=unicode)
+        console.print(picture, end="", no_wrap=True)
     else:
-        console.print(draw_frame(bars))
-        console.print(f"{bars.height:,} bars; a pipe or -o FILE gets all of them")
+        console.print(draw_frame(bars.drop(date, strict=False) if first == last else bars))
+        console.print(f"{dates}: {bars.height:,} bars; a pipe or -o FILE gets all of them")
+
+
+def _moments(bars: pl.DataFrame, time: str, date: str) -> pl.Series:
+    """Give the bars' times with their dates; a time of day has its date in a column beside it."""
+    if bars.schema[time] == pl.Time:
+        return bars.select(pl.col(date).dt.combine(pl.col(time), "ns").alias(time)).to_series()
+    return bars[time]

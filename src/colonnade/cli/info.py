@@ -106,6 +106,6 @@ def _draw_table(console: Console, table: Table, columns: pl.DataFrame) -> None:
         ("zone", schema.zone),
     ]
     console.print(", ".join(f"{name} {value}" for name, value in keys if value is not None))
-    console.print("roles: " + ", ".join(f"{role} {column}" for role, column in schema.roles.items()))
+    console.print("roles: " + ", ".join(f"{role}={column}" for role, column in schema.roles.items()))
     console.print()
     console.print(draw_columns(columns))
