@@ -79,3 +79,9 @@ def test_times_keep_their_type_in_parquet(tmp_path):
     output.write_file(FRAME, tmp_path / "bars.parquet")
 
     assert pl.read_parquet(tmp_path / "bars.parquet")["time"][1] == dt.time(9, 30)
+
+
+def test_brackets_and_colons_of_names_are_no_markup(capsys):
+    output.stdout_console().print("table [red]x[/red] :smile:")
+
+    assert capsys.readouterr().out == "table [red]x[/red] :smile:\n"

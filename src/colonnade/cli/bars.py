@@ -86,8 +86,8 @@ def _draw(console: Console, bars: pl.DataFrame, schema: Schema) -> None:
     first, last = (str(one) for one in (days.min(), days.max()))
     dates = first if first == last else f"{first} to {last}"
     if symbol is None or bars[symbol].n_unique() == 1:
-        name = f"[bold]{bars[symbol][0]}[/bold], " if symbol is not None else ""
-        console.print(f"{name}{dates}: {bars.height:,} bars")
+        name = "" if symbol is None else f"{bars[symbol][0]}, "
+        console.print(f"{name}{dates}: {bars.height:,} bars", style="bold")
         unicode = takes_unicode(console)
         picture = draw_candles(bars.with_columns(moments), time=time, width=console.width, unicode=unicode)
         console.print(picture, end="", no_wrap=True)

@@ -98,7 +98,7 @@ def _draw_tables(console: Console, tables: pl.DataFrame) -> None:
 
 def _draw_table(console: Console, table: Table, columns: pl.DataFrame) -> None:
     schema = table.schema
-    console.print(f"[bold]{table.name}[/bold]: {table.row_count:,} rows, version {table.version}")
+    console.print(f"{table.name}: {table.row_count:,} rows, version {table.version}", style="bold")
     keys = [
         ("partitioned by", schema.partition_by),
         ("parted by", schema.part_by),

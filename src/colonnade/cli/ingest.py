@@ -198,7 +198,9 @@ def _draw(console: Console, report: IngestReport) -> None:
     speed = report.rows / max(report.seconds, 1e-9)
     count = len(report.partitions)
     dates = str(report.partitions[0]) if count == 1 else f"{count:,} dates"
-    console.print(f"[bold]{report.table}[/bold]: {report.rows:,} rows into {dates}, version {report.version}")
+    console.print(
+        f"{report.table}: {report.rows:,} rows into {dates}, version {report.version}", style="bold"
+    )
     ratio = ratio_text(report.plain_bytes, report.stored_bytes)
     console.print(
         f"{bytes_text(report.bytes_in)} read, {bytes_text(report.plain_bytes)} as plain columns, "

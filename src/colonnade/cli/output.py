@@ -26,12 +26,12 @@ class _ResultConsole(Console):
 def stdout_console() -> Console:
     """Give the console for results; characters that the terminal can't show become question marks."""
     _replace_unknown_characters()
-    return _ResultConsole(highlight=False)
+    return _ResultConsole(markup=False, emoji=False, highlight=False)
 
 
 def stderr_console() -> Console:
     """Give the console for progress and remarks."""
-    return Console(stderr=True, highlight=False)
+    return Console(stderr=True, markup=False, emoji=False, highlight=False)
 
 
 def is_terminal() -> bool:

@@ -53,4 +53,4 @@ def _draw(console: Console, faults: pl.DataFrame) -> None:
         console.print("every checksum, hash, count and order is as it was written")
     for fault in faults.iter_rows(named=True):
         place = [f"{name} {fault[name]}" for name in _PLACE if fault[name] is not None]
-        console.print(f"[red]{fault['error']}[/red] in {', '.join(place)}: {fault['problem']}")
+        console.print(f"{fault['error']} in {', '.join(place)}: {fault['problem']}", style="red")

@@ -15,6 +15,7 @@ from typing import Final
 import polars as pl
 from rich.console import Console
 from rich.rule import Rule
+from rich.text import Text
 
 from colonnade.api.database import Database, create
 from colonnade.charts import bytes_text, draw_candles, draw_columns, empty_table, ratio_text
@@ -108,7 +109,7 @@ def take_tour(settings: TourSettings, console: Console, progress: ProgressBar) -
 
 def _heading(console: Console, title: str) -> None:
     console.print()
-    console.print(Rule(f"[bold]{title}[/bold]", align="left", style="dim"))
+    console.print(Rule(Text(title, "bold"), align="left", style="dim"))
 
 
 def _make_files(settings: TourSettings, folder: Path, console: Console) -> _Sources:
@@ -156,7 +157,7 @@ def _ingest(
         )
     plain, stored = report.plain_bytes, report.stored_bytes
     console.print(
-        f"[bold]{table}[/bold]: {report.rows:,} rows in {report.seconds:.1f} s, "
+        f"{table}: {report.rows:,} rows in {report.seconds:.1f} s, "
         f"{report.rows / report.seconds:,.0f} a second; {bytes_text(plain)} of plain columns became "
         f"{bytes_text(stored)}, ratio {ratio_text(plain, stored)}."
     )
@@ -183,7 +184,7 @@ def _compare_all(day: Day, console: Console) -> list[Comparison]:
         numbers=["rows", "Colonnade", "Polars", "factor"],
     )
     for one in comparisons:
-        answers = "equal" if one.is_equal else f"[red]{one.agreement}[/red]"
+        answers = "equal" if one.is_equal else Text(one.agreement, "red")
         table.add_row(
             one.title,
             f"{one.row_count:,}",
@@ -205,7 +206,7 @@ def _explain(comparisons: list[Comparison], day: Day, console: Console) -> None:
             "1e-12 of their value (Polars adds in an order of its own)."
         )
     else:
-        console.print("[red]Some answers differ; that is a bug of one of the two.[/red]")
+        console.print("Some answers differ; that is a bug of one of the two.", style="red")
     console.print(
         f"Medians of 5 runs, warm, {day.threads} threads for ours and {pl.thread_pool_size()} for Polars; "
         f"a factor above 1 means that Colonnade was faster. {_machine()}."
