@@ -100,3 +100,11 @@ def test_mapping_of_a_column_that_is_not_there_is_an_error():
         requested({"prise": "zstd"}, ["price"], where="table 'trade'")
     assert failure.value.name == "prise"
     assert "'price'" in str(failure.value)
+
+
+@pytest.mark.parametrize(
+    "given", [5, (17, 5), (17, 5, "10"), b"zstd", {"price": None}, {"price": {"codec": "zstd"}}]
+)
+def test_anything_else_is_an_error_that_says_what_is_expected(given):
+    with pytest.raises(CompressionError, match="expected text such as 'zstd:10'"):
+        requested(given, ["price"])

@@ -128,7 +128,13 @@ def stored_bytes(values: NDArray[Any], compression: Compression) -> int:
 
 
 def _parsed(spec: Spec) -> Compression | None:
-    return None if isinstance(spec, str) and spec.strip() == AUTO else Compression.parse(spec)
+    if isinstance(spec, str) and spec.strip() == AUTO:
+        return None
+    is_triple = isinstance(spec, tuple) and [type(number) for number in spec] == [int] * 3
+    if not (is_triple or isinstance(spec, str | Compression)):
+        expected = "text such as 'zstd:10', a triple such as (17, 5, 10), or a mapping of columns to those"
+        raise CompressionError(f"can't read compression {spec!r}; expected {expected}")
+    return Compression.parse(spec)
 
 
 def _stored_values(sample: pl.Series, column_type: ColumnType) -> NDArray[Any]:
