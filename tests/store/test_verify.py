@@ -86,6 +86,17 @@ def test_a_manifest_that_is_damaged_is_found(table: TableStore) -> None:
     ]
 
 
+@pytest.mark.parametrize("name", ["date=*/manifest-*", "versions/*"])
+def test_documents_are_read_again_though_this_process_knows_them(table: TableStore, name: str) -> None:
+    source = open_source(table.path)
+    assert verify(source, threads=1).findings == []
+    flip(next(table.path.glob(name)), 100)
+
+    (found,) = verify(source, threads=1).findings
+
+    assert found.error == "ChecksumError"
+
+
 def test_a_manifest_that_tells_other_values_is_found(table: TableStore) -> None:
     part = table.manifest(table.current(), DAY).parts[0]
     wrong = replace(part.columns["price"], values_hash=1)

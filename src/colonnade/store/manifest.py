@@ -93,11 +93,8 @@ def write_manifest(folder: Path, manifest: Manifest, *, durable: bool) -> str:
     return content_hash
 
 
-@lru_cache(maxsize=4096)
-def read_manifest(folder: Path, content_hash: str) -> Manifest:
+def read_manifest_anew(folder: Path, content_hash: str) -> Manifest:
     """Read a manifest, checked against the hash that the version gives.
-
-    Kept after the first use, which is safe because the name fixes the content.
 
     Raises
     ------
@@ -123,3 +120,9 @@ def read_manifest(folder: Path, content_hash: str) -> Manifest:
             raise
         except (KeyError, TypeError, ValueError) as error:
             raise HeaderError(f"manifest holds what can't be: {error!r}") from error
+
+
+@lru_cache(maxsize=4096)
+def read_manifest(folder: Path, content_hash: str) -> Manifest:
+    """Read a manifest, or give the one that was read before: the name fixes the content."""
+    return read_manifest_anew(folder, content_hash)

@@ -21,9 +21,11 @@ from colonnade.kernels import decode_rows, decode_string_rows
 from colonnade.schema import Schema, days_to_date
 from colonnade.store.column_file import ColumnFile
 from colonnade.store.entries import PartEntry
+from colonnade.store.filenames import VERSIONS, partition_name, version_name
+from colonnade.store.manifest import read_manifest_anew
 from colonnade.store.table_source import StoredPart, StoredTable
 from colonnade.store.values_hash import TextHash, ValuesHash
-from colonnade.store.version_file import NO_MAX, NO_MIN
+from colonnade.store.version_file import NO_MAX, NO_MIN, parse_version
 from colonnade.store.zone_map import has_nan, zone_bounds
 from colonnade.threads import map_ordered
 
@@ -75,6 +77,8 @@ class Verification:
 def verify(source: StoredTable, *, threads: int | None = None) -> Verification:
     """Check every partition of a version of a table; see the module for what is checked."""
     total = Verification()
+    with _noted(total, table=source.name):
+        parse_version(source.path / VERSIONS / version_name(source.version))
     for one in map_ordered(_run, _checks(source), threads=threads):
         total.partitions += one.partitions
         total.files += one.files
@@ -110,6 +114,8 @@ def _checks(source: StoredTable) -> Iterator[Callable[[], Verification]]:
 def _check_partition(source: StoredTable, value: int) -> Verification:
     result = Verification(partitions=1)
     with _noted(result, table=source.name, partition=days_to_date(value).isoformat()):
+        folder = source.path / partition_name(source.schema.partition_by, value)
+        read_manifest_anew(folder, source.state.manifest_hash(value) or "")
         result.rows = source.partition(value).row_count
         _check_counts(source, value)
     return result

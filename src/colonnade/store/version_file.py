@@ -134,6 +134,11 @@ def read_version(folder: Path, number: int) -> Version:
 def _parse(path: Path, identity: tuple[int, int, int]) -> Version:
     """Parse a version file; kept as long as the file at the path is the same one."""
     del identity
+    return parse_version(path)
+
+
+def parse_version(path: Path) -> Version:
+    """Read a version file anew; see `read_version`, which does so once."""
     content = read_file(path)
     fields = read_document(content, "version")
     try:
