@@ -16,19 +16,20 @@ from colonnade.store.table_source import open_source
 
 
 @overload
-def asof_join(left: pl.DataFrame, right: Table | Query, **options: Any) -> pl.DataFrame: ...  # noqa: ANN401
+def asof_join(left: pl.DataFrame, right: Table | Query, *, on: str, **options: Any) -> pl.DataFrame: ...  # noqa: ANN401
 @overload
-def asof_join(left: Table | Query, right: Table | Query, **options: Any) -> Query: ...  # noqa: ANN401
+def asof_join(left: Table | Query, right: Table | Query, *, on: str, **options: Any) -> Query: ...  # noqa: ANN401
 def asof_join(
     left: pl.DataFrame | Table | Query,
     right: Table | Query,
     *,
-    by: str | list[str] | tuple[str, ...] | None = None,
     on: str,
+    by: str | list[str] | tuple[str, ...] | None = None,
     strategy: Literal["backward", "forward", "nearest"] = "backward",
     tolerance: Any = None,
     lookback: Any = None,
     suffix: str = "_right",
+    **unknown: Any,
 ) -> pl.DataFrame | Query:
     """Give each left row the last row of a table at or before it, within the partition date.
 
@@ -48,15 +49,18 @@ def asof_join(
     --------
     >>> cn.asof_join(orders, db["quote"], by="sym", on="time")  # doctest: +SKIP
     """
+    if unknown:
+        raise PlanError(
+            f"asof_join has no option {next(iter(unknown))!r}; a join is by=, on=, strategy=, tolerance="
+        )
     options: dict[str, Any] = {
         "by": by, "on": on, "strategy": strategy, "tolerance": tolerance, "lookback": lookback, "suffix": suffix,
     }  # fmt: skip
     if isinstance(left, (Table, Query)):
         return left.asof_join(right, **options)
     if not isinstance(left, pl.DataFrame):
-        raise PlanError(
-            f"the left side of an as-of join is a frame, a table or a query, not {type(left).__name__}"
-        )
+        found = type(left).__name__
+        raise PlanError(f"the left side of an as-of join is a frame, a table or a query, not {found}")
     plan = plan_of(right)
     join = frame_join(dict(left.schema), plan, "the left frame", **options)
     source = open_source(Path(plan.path), plan.version)

@@ -96,7 +96,7 @@ def decoded(
     """Turn words that are values of a column into its type."""
     if value.is_symbol:
         assert symbols is not None  # noqa: S101 - codes come with their symbols
-        codes = np.where(nulls, 0, word).astype(np.uint32)
+        codes = (np.where(nulls, 0, word) if nulls.any() else word).astype(np.uint32)
         if not len(symbols):
             return pl.Series(value.name, [None] * len(word), dtype=value.dtype)
         series = symbols.cast(pl.Categorical).gather(pl.Series(codes))

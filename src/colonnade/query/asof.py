@@ -322,8 +322,8 @@ def dates_of(left: pl.DataFrame, join: AsofJoin, source: TableSource) -> Rows:
         place = np.searchsorted(starts, times, side="right") - 1
         return source.values[np.maximum(place, 0)].astype(np.int64)
     raise PlanError(
-        f"the left frame has no column {schema.partition_by!r}, and {join.on!r} doesn't tell the date; add it with "
-        f"with_columns({schema.partition_by}=...)"
+        f"the left frame has no column {schema.partition_by!r}, and {join.on!r} doesn't tell the date; add it"
+        f" with with_columns({schema.partition_by}=...)"
     )
 
 

@@ -1,7 +1,7 @@
 """Where buckets begin: at midnight of the table's zone, also on days on which its clock is changed.
 
-A kernel's bucket has one offset. Where it differs from date to date, or within a date, the rows of the sort key
-are cut into segments that each have one.
+A kernel's bucket has one offset. Where it differs from date to date, or within a date, the rows are cut into
+segments that each have one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Expressions beside a table's columns: names are checked and values get the type of what they stand beside.
 
-A text beside a date or time column is read here, so that a wrong one is an error when the query is written and
+A text beside a date or time column is read here, so that a wrong one is an error when the query is written,
 not when it runs. Types of whole expressions are asked from Polars, on empty columns.
 """
 

@@ -149,10 +149,10 @@ def groups_of(
 
 def bars_of(
     scope: Scope,
-    every: Any,
-    session: Any,
-    fill: Any,
-    offset: Any,  # noqa: ANN401 - what users write
+    every: Any,  # noqa: ANN401 - what users write
+    session: Any,  # noqa: ANN401
+    fill: Any,  # noqa: ANN401
+    offset: Any,  # noqa: ANN401
 ) -> tuple[tuple[Node, ...], Groups]:
     """Give the conditions and groups of bars: open, high, low, close, volume, vwap by the table's roles."""
     schema, where = scope.schema, f"table {scope.table!r}"

@@ -113,17 +113,22 @@ def _of_nothing(words: Words) -> Words:
 
 def _columns(partial: Partial, words: Words) -> list[pl.Series]:
     layout, nulls = partial.layout, words[0]
-    columns = []
-    for number, key in enumerate(layout.keys):
-        missing = (nulls >> number) & 1 == 1
-        columns.append(decoded(key, words[1 + number], missing, partial.symbols[number]))
-    bit = word = len(layout.keys)
-    word += 1
+    some = int(np.bitwise_or.reduce(nulls)) if len(nulls) else 0
+    none = np.zeros(len(nulls), dtype=bool)
+
+    def missing(bit: int) -> NDArray[np.bool_]:
+        return (nulls >> bit) & 1 == 1 if some >> bit & 1 else none
+
+    columns = [
+        decoded(key, words[1 + number], missing(number), partial.symbols[number])
+        for number, key in enumerate(layout.keys)
+    ]
+    bit = len(layout.keys)
+    word = bit + 1
     for number, (value, slots) in enumerate(zip(layout.aggregates, layout.slots, strict=True)):
         width = sum(slot.words for slot in slots)
-        missing = (nulls >> bit) & 1 == 1
         symbols = partial.symbols[len(layout.keys) + number]
-        columns.append(finished(value, words[word : word + width], missing, symbols))
+        columns.append(finished(value, words[word : word + width], missing(bit), symbols))
         word += width
         bit += len(slots)
     return columns

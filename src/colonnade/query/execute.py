@@ -106,7 +106,7 @@ def check_memory(plan: Plan, tasks: list[Task], limit: int | None) -> None:
     if rows * width > limit:
         raise MemoryLimitError(
             f"the result has up to {rows:,} rows of {width} bytes, {rows * width:,} bytes in all; "
-            f"memory_limit is {limit:,} bytes. Narrow it with where or select, or take it by iter_partitions()"
+            f"memory_limit is {limit:,} bytes. Narrow it with where or select, or use iter_partitions()"
         )
 
 

@@ -39,9 +39,8 @@ def explain(source: TableSource, plan: Plan) -> str:
     if work.join is not None:
         join = work.join
         by = f" by {', '.join(join.by)}" if join.by else ""
-        lines.append(
-            f"as-of join: {join.right.table!r}, version {join.right.version}{by} on {join.on}, {join.strategy}"
-        )
+        right = f"{join.right.table!r}, version {join.right.version}"
+        lines.append(f"as-of join: {right}{by} on {join.on}, {join.strategy}")
     if work.conditions:
         lines.append(f"of the joined rows:{_listed(work.conditions)}")
     if work.final is not None:

@@ -311,7 +311,8 @@ class Expr:
 
     def is_between(self, low: Any, high: Any) -> Expr:  # noqa: ANN401 - any scalar
         """Tell which values lie between two others, both included."""
-        return (self >= low) & (self <= high)
+        above, below = _binary(">=", self, low), _binary("<=", self, high)
+        return _binary("&", above, below)
 
     def bucket(self, every: Any, offset: Any = None) -> Expr:  # noqa: ANN401 - text, timedelta or number
         """Give the start of the bucket of this width: ``"1m"``, ``"250ms"``, ``"1d"``, or a number.

@@ -1,7 +1,7 @@
 """Grouped aggregates of a scan: lower the plan to a program, run it over the pieces, give partial rows.
 
 One partial row is a group within one leaf; `combine` adds those of a group one by one, in order. Expressions
-that no instruction does are calculated by Polars beforehand, into scratch columns that the same program reads.
+that no instruction does are calculated by Polars beforehand, into scratch columns for the same program.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ def _key_value(lowering: Lowering, key: Output, found: Lowered, scope: Scope) ->
 def _kernel_aggregates(
     lowering: Lowering, node: Aggregate, scan: Scan
 ) -> list[tuple[KernelAggregate, Lowered | None]]:
-    """Give the kernel aggregates of an aggregate: a mean is a sum and a count, a weighted mean two sums too."""
+    """Give the kernel aggregates of an aggregate: a mean is a sum and a count, a weighted mean two sums."""
 
     def one(kind: AggregateKind, lowered: Lowered) -> tuple[KernelAggregate, Lowered]:
         return KernelAggregate(kind, lowering.value(lowered)), lowered

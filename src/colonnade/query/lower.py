@@ -1,6 +1,6 @@
 """Bound expressions to the instructions of a kernel program.
 
-What no instruction does is named by `lower` as a calculated column, which `general` lets Polars make beforehand;
+What no instruction does is named by `lower` as a calculated column, which `general` lets Polars make before;
 so every expression has an answer, and the common ones have a fast one.
 """
 

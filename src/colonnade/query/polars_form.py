@@ -101,10 +101,13 @@ def _bucket(node: Bucket, columns: Mapping[str, ColumnType], zone: str | None) -
     inner = polars_form(node.operand, columns, zone)
     kind = _kind(node.operand, columns)
     width, offset = node.every, node.offset
+    label: pl.Expr
     if kind.is_numeric:
         if kind.kind.startswith("float"):
-            return (((inner - offset) / width).floor() * width + offset).cast(kind.polars_type)
-        return ((inner.cast(pl.Int64) - offset) // width * width + offset).cast(kind.polars_type)
+            label = ((inner - offset) / width).floor() * width + offset
+        else:
+            label = (inner.cast(pl.Int64) - offset) // width * width + offset
+        return label.cast(kind.polars_type)
     if kind.kind != "timestamp":
         whole = inner.to_physical().cast(pl.Int64)
         label = (whole - offset) // width * width + offset

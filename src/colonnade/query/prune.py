@@ -290,7 +290,7 @@ def intervals_of(nodes: tuple[Node, ...], low: int, high: int) -> tuple[list[Int
     return result, True
 
 
-def _intervals(node: Node, low: int, high: int) -> list[Interval] | None:
+def _intervals(node: Node, low: int, high: int) -> list[Interval] | None:  # noqa: PLR0911 - one case a node
     match node:
         case Binary("==", _, Literal(value)):
             return [(value, value)]

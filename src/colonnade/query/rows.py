@@ -117,7 +117,10 @@ def read_ranges(column: Any, start: NDArray[np.int64], stop: NDArray[np.int64]) 
         return series
     rows, low, high = int((stop - start).sum()), int(start.min()), int(stop.max())
     if len(start) <= _FEW_RANGES and rows > len(start) * 1024:
-        return pl.concat([column.read(a, b) for a, b in zip(start.tolist(), stop.tolist(), strict=True)])
+        read: list[pl.Series] = [
+            column.read(a, b) for a, b in zip(start.tolist(), stop.tolist(), strict=True)
+        ]
+        return pl.concat(read)
     if rows * _DENSE >= high - low:
         whole: pl.Series = column.read(low, high)
         return whole.gather(pl.Series(rows_of(start - low, stop - low)))

@@ -1,8 +1,8 @@
 """From spans to pieces: the row ranges of parts that a task reads, in logical order.
 
-A piece is what kernels take: rows of one symbol in one part. The sort key is looked up by binary search. Where
-the parts of a partition don't overlap in a symbol's times, their pieces follow each other; where they do, the
-rows are merged into scratch columns, and the pieces point there.
+A piece is what kernels take: rows of one symbol in one part. The sort key is looked up by binary search.
+Where the parts of a partition don't overlap in a symbol's times, their pieces follow each other; where they
+do, the rows are merged into scratch columns, and the pieces point there.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def days_between(value: Any, *, what: str) -> tuple[int, int]:  # noqa: ANN401
     if isinstance(value, np.datetime64):
         return _days_of_numpy(value, what)
     if isinstance(value, dt.datetime):
-        if value.time() != dt.time.min or getattr(value, "nanosecond", 0):
+        if value.time() != dt.time.min or _has_nanoseconds(value):
             raise PlanError(f"{what} is {value!r}, which has a time of day; expected a date")
         value = value.date()
     if isinstance(value, dt.date):
@@ -101,6 +101,12 @@ def days_between(value: Any, *, what: str) -> tuple[int, int]:  # noqa: ANN401
         raise PlanError(f"{what} is {value!r}: {error}") from None
     following = dt.date(year + month // 12, month % 12 + 1, 1)
     return date_to_days(first), date_to_days(following) - 1
+
+
+def _has_nanoseconds(value: dt.datetime) -> bool:
+    """Tell whether a pandas timestamp has what a datetime can't hold."""
+    rest: int = getattr(value, "nanosecond", 0)
+    return rest != 0
 
 
 def _days_of_numpy(value: np.datetime64, what: str) -> tuple[int, int]:
@@ -169,7 +175,7 @@ def _datetime_ns(value: dt.datetime, zone: str | None, what: str) -> int:
 
 
 def _to_utc(wall_ns: int, zone: str | None) -> int:
-    """Turn wall clock into UTC; of a wall clock that occurs twice the earlier, of one left out the shifted."""
+    """Turn wall clock into UTC; one that occurs twice is the earlier, one left out is shifted."""
     if zone is None:
         return wall_ns
     seconds, rest = divmod(wall_ns, 1_000_000_000)
