@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from ingest.reading import description, parsed
 
+MS = st.integers(-9_223_372_036_854, 9_223_372_036_854)
 INT64 = st.integers(-(2**63), 2**63 - 1)
 PRINTABLE = st.text(
     st.characters(codec="utf-8", exclude_characters="\r\n\0,|;\t\"'", exclude_categories=["Cs"]), max_size=12
@@ -67,7 +68,7 @@ COLUMNS = {
     "f64": ({"type": "float64"}, decimal_values()),
     "scaled": ({"scale": 4}, INT64.map(lambda n: (str(n), n / 10**4))),
     "scaled9": ({"scale": 9}, INT64.map(lambda n: (str(n), n / 10**9))),
-    "ms": ({"unit": "ms"}, st.integers(-(10**12), 10**13).map(lambda n: (str(n), n * 1_000_000))),
+    "ms": ({"unit": "ms"}, MS.map(lambda n: (str(n), n * 1_000_000))),
     "clock": ({"layout": "HHMMSSnnnnnnnnn"}, clock_values()),
     "iso": ({"type": "timestamp"}, iso_values()),
     "day": ({"type": "date"}, st.dates().map(lambda d: (d.isoformat(), d.toordinal() - 719_163))),

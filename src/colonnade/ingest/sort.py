@@ -23,8 +23,8 @@ from colonnade.schema import Schema
 _GATHER_SHARE: Final = (
     4  # of the memory for gathered rows: sorting holds them twice, and the parser some more
 )
-_MERGE_SHARE: Final = 8
-_BATCH_ROWS: Final = 1 << 15  # rows of a record batch in a run: the least that is read at once
+_MERGE_SHARE: Final = 16
+_BATCH_ROWS: Final = 1 << 13  # rows of a record batch in a run: the least that is read at once
 _SAMPLE_ROWS: Final = 1 << 12
 _OUT_ROWS: Final = 1 << 20
 _STRETCHES, _STRETCH_ROWS = 4, 1 << 14  # of a sample
@@ -139,7 +139,7 @@ class Sorter:
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._folder / f"run-{len(self._runs):05d}.arrow"
         frame = groups.frame.drop(DAYS)
-        frame.write_ipc(path, compression="uncompressed", record_batch_size=_BATCH_ROWS)
+        frame.write_ipc(path, compression="lz4", record_batch_size=_BATCH_ROWS)
         days = {}
         for date, first, last in _days_of(groups):
             start, stop = int(groups.starts[first]), int(groups.starts[last])
