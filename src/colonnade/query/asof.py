@@ -7,7 +7,7 @@ find the rows; of the other columns just the rows that were found.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -15,17 +15,23 @@ import polars as pl
 from numpy.typing import NDArray
 
 from colonnade.errors import ColumnTypeError, PlanError
+from colonnade.kernels import asof_rows, asof_state_words
 from colonnade.query.expr import Column, IsIn, Literal, columns_of
 from colonnade.query.join import payload_names
 from colonnade.query.plan import AsofJoin, Output, Plan
 from colonnade.query.prune import Conditions, split_conditions, wanted_dates, wanted_spans
 from colonnade.query.rows import condition_form, pick, read_columns, read_rows
 from colonnade.query.scan import scan_spans
+from colonnade.query.scratch import plain_input
 from colonnade.query.values import DAY_NS, wall_clock
 from colonnade.schema import ColumnType
 from colonnade.store.source import TableSource
 
 _NOTHING: Final = -1
+_STRATEGIES: Final = {"backward": 0, "forward": 1, "nearest": 2}  # as `asof_rows` numbers them
+_ROW_BUDGET: Final = 1 << 22  # rows of both sides between two chances for Ctrl-C
+_READ_WHOLE: Final = 4  # the right's columns are read whole where one in four rows is wanted
+_DENSE_CODES: Final = 1 << 20  # up to so many codes are numbered by their values, without sorting
 _NO_DATE: Final = -(1 << 40)
 _DATE: Final = ColumnType("date")
 Rows = NDArray[np.int64]
@@ -189,18 +195,19 @@ class _Right:
             and self.date is not None
         ):
             times = times + (date - self.date) * DAY_NS  # of an earlier date every time of day is earlier
-        if codes is None:
-            left_code = np.zeros(len(times), dtype=np.int64)
-            right_code = np.zeros(len(right_times), dtype=np.int64)
-        else:
+        mine = np.empty((len(times), 0), np.int64) if codes is None else codes
+        theirs = np.empty((len(right_times), 0), np.int64)
+        if join.by:
             theirs = np.column_stack([_integers(keys[name], keys.schema[name]) for name in join.by])
-            left_code, right_code = _same_codes(codes, theirs)
+        is_group = np.array([name == self.schema.part_by for name in join.by], dtype=bool)
+        left_group, right_group, _ = _dense(mine[:, is_group], theirs[:, is_group])
+        left_code, right_code, count = _dense(mine[:, ~is_group], theirs[:, ~is_group])
+        right = JoinKeys(right_group, right_code, right_times)
         number = np.flatnonzero(there)
         found = match_rows(
-            left_code,
-            times,
-            right_code[number],
-            right_times[number],
+            JoinKeys(left_group, left_code, times),
+            right if there.all() else right.take(number),
+            count,
             strategy=join.strategy,
             tolerance=join.tolerance,
         )
@@ -212,9 +219,16 @@ class _Right:
     def payload(self, rows: Rows, payload: list[tuple[Output, str]]) -> pl.DataFrame:
         """Read the joined columns of rows of the scan."""
         outputs = [Output(name, output.node) for output, name in payload]
-        distinct, place = np.unique(rows, return_inverse=True)
+        if len(rows) * _READ_WHOLE >= self.scan.row_count:
+            whole = read_rows(replace(self.scan, conditions=()), outputs)
+            return whole.select(pl.all().gather(pl.lit(pl.Series(rows))))
+        if (rows[:-1] <= rows[1:]).all():  # as for left rows of a table
+            fresh = np.append(True, rows[1:] != rows[:-1])[: len(rows)]
+            distinct, place = rows[fresh], np.cumsum(fresh) - 1
+        else:
+            distinct, place = np.unique(rows, return_inverse=True)
         frame = read_rows(pick(self.scan, distinct), outputs)
-        if len(distinct) == len(rows) and (rows[:-1] < rows[1:]).all():
+        if len(distinct) == len(rows) and (place[:-1] < place[1:]).all():
             return frame
         return frame.select(pl.all().gather(pl.lit(pl.Series(place.astype(np.int64)))))
 
@@ -223,77 +237,110 @@ def _on_date(plan: Plan, date: int | None) -> IsIn:
     return IsIn(Column(plan.schema.partition_by), () if date is None else (Literal(date, _DATE),))
 
 
-def _same_codes(left: NDArray[np.int64], right: NDArray[np.int64]) -> tuple[Rows, Rows]:
-    """Give the rows of two lists of keys numbers, the same for the same key."""
-    if left.shape[1] == 1:
-        return left[:, 0], right[:, 0]
-    _, codes = np.unique(np.concatenate([left, right]), axis=0, return_inverse=True)
-    codes = codes.reshape(-1).astype(np.int64)
-    return codes[: len(left)], codes[len(left) :]
-
-
-def match_rows(
-    left_code: Rows,
-    left_time: Rows,
-    right_code: Rows,
-    right_time: Rows,
-    *,
-    strategy: str,
-    tolerance: int | None,
-) -> Rows:
-    """Give for each left row the matching right row or -1; of equal times the last right row wins."""
-    order = np.lexsort((right_time, right_code))  # stable: equal times keep their order
-    code, time = right_code[order], right_time[order]
-    if not len(order):
-        return np.full(len(left_time), _NOTHING, dtype=np.int64)
-    before = _last_at_or_before(left_code, left_time, code, time)
-    back = _distance(left_code, left_time, code, time, before)
-    if strategy == "backward":
-        best, distance = before, back
+def _dense(left: NDArray[np.int64], right: NDArray[np.int64]) -> tuple[Rows, Rows, int]:
+    """Give two lists of keys numbers from 0, equal for equal keys, and the count of numbers."""
+    if not left.shape[1]:
+        return np.zeros(len(left), np.int64), np.zeros(len(right), np.int64), 1
+    both = np.concatenate([left, right])
+    low = both.min(axis=0, initial=0)
+    span = both.max(axis=0, initial=0) - low + 1
+    if (span > 0).all() and np.prod(span.astype(np.float64)) <= _DENSE_CODES:
+        codes = np.zeros(len(both), np.int64)
+        for column in range(both.shape[1]):
+            codes = codes * span[column] + (both[:, column] - low[column])
+        count = int(np.prod(span))
     else:
-        after = _first_at_or_after(left_code, left_time, code, time)
-        ahead = _distance(left_code, left_time, code, time, after)
-        is_ahead = np.full(len(before), fill_value=True) if strategy == "forward" else ahead <= back
-        best, distance = np.where(is_ahead, after, before), np.where(is_ahead, ahead, back)
-    matches = distance < _FAR
-    if tolerance is not None:
-        matches &= distance <= np.uint64(tolerance)
-    return np.where(matches, order[np.clip(best, 0, len(order) - 1)], _NOTHING)
+        distinct, codes = np.unique(both, axis=0, return_inverse=True)
+        codes, count = codes.reshape(-1).astype(np.int64), len(distinct)
+    return codes[: len(left)], codes[len(left) :], count
 
 
-_FAR: Final = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
+@dataclass(frozen=True, slots=True)
+class JoinKeys:
+    """What rows are matched by: a group that both sides are cut by, a code within it, and a time."""
+
+    group: Rows
+    code: Rows
+    time: Rows
+
+    def take(self, rows: Rows) -> JoinKeys:
+        """Give some of the rows."""
+        return JoinKeys(self.group[rows], self.code[rows], self.time[rows])
 
 
-def _distance(left_code: Rows, left_time: Rows, code: Rows, time: Rows, place: Rows) -> NDArray[np.uint64]:
-    inside = (place >= 0) & (place < len(code))
-    at = np.clip(place, 0, len(code) - 1)
-    inside &= code[at] == left_code
-    high, low = np.maximum(time[at], left_time), np.minimum(time[at], left_time)
-    return np.where(inside, high.view(np.uint64) - low.view(np.uint64), _FAR)
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """Keys with each group in one stretch, times ascending in it, equal ones in the order they had.
+
+    Attributes
+    ----------
+    order
+        Row of the original that stands at each place; None where nothing moved.
+    group, start, stop
+        One element a group, ascending by group: its rows are ``[start, stop)``.
+    """
+
+    keys: JoinKeys
+    order: Rows | None
+    group: Rows
+    start: Rows
+    stop: Rows
+
+    @classmethod
+    def of(cls, keys: JoinKeys) -> Grouped:
+        """Put keys in order, unless they lie so: rows of a table do."""
+        changes = keys.group[1:] != keys.group[:-1]
+        starts = _starts(keys.group)
+        is_apart = len(starts) == len(np.unique(keys.group[starts]))
+        if is_apart and (changes | (keys.time[1:] >= keys.time[:-1])).all():
+            order = None
+        else:
+            order = np.lexsort((keys.time, keys.group))
+            keys = keys.take(order)
+            starts = _starts(keys.group)
+        stops = np.append(starts[1:], len(keys.group))[: len(starts)]
+        by_group = np.argsort(keys.group[starts])
+        starts, stops = starts[by_group], stops[by_group]
+        return cls(keys, order, keys.group[starts], starts, stops)
 
 
-def _last_at_or_before(left_code: Rows, left_time: Rows, code: Rows, time: Rows) -> Rows:
-    """Give the position in the sorted right keys of the last one not above each left key."""
-    side = np.concatenate([np.zeros(len(code), np.int8), np.ones(len(left_code), np.int8)])
-    order = np.lexsort((side, np.concatenate([time, left_time]), np.concatenate([code, left_code])))
-    is_right = order < len(code)
-    last = np.cumsum(is_right) - 1
-    result = np.empty(len(left_code), dtype=np.int64)
-    result[order[~is_right] - len(code)] = last[~is_right]
+def _starts(group: Rows) -> Rows:
+    """Give the rows at which a group begins."""
+    return np.flatnonzero(np.append(True, group[1:] != group[:-1])[: len(group)])
+
+
+def match_rows(left: JoinKeys, right: JoinKeys, codes: int, *, strategy: str, tolerance: int | None) -> Rows:
+    """Give for each left row the matching right row or -1; of equal times the last right row wins.
+
+    ``codes`` is the number of codes; with one, groups alone decide, which is faster.
+    """
+    mine, theirs = Grouped.of(left), Grouped.of(right)
+    pairs = np.zeros((len(mine.group), 7), np.int64)
+    pairs[:, 1], pairs[:, 2], pairs[:, 6] = mine.start, mine.stop, mine.start
+    place = np.searchsorted(theirs.group, mine.group)
+    place[place == len(theirs.group)] = 0
+    if len(theirs.group):
+        shared = theirs.group[place] == mine.group
+        pairs[shared, 4] = theirs.start[place[shared]]
+        pairs[shared, 5] = theirs.stop[place[shared]]
+    found = np.full(len(mine.keys.time), _NOTHING, np.int64)
+    count = 0 if codes == 1 else codes
+    state = np.zeros(asof_state_words(count), np.int64)
+    my_code, their_code = ([plain_input(side.keys.code)] if count else [] for side in (mine, theirs))
+    my_time, their_time = [plain_input(mine.keys.time)], [plain_input(theirs.keys.time)]
+    way, distance = _STRATEGIES[strategy], -1 if tolerance is None else tolerance
+    is_done = False
+    while not is_done:
+        is_done = asof_rows(
+            my_time, their_time, my_code, their_code, count, pairs, way, distance, state, found, _ROW_BUDGET
+        )
+    if theirs.order is not None and len(theirs.order):
+        found = np.where(found >= 0, theirs.order[np.maximum(found, 0)], _NOTHING)
+    if mine.order is None:
+        return found
+    result = np.empty_like(found)
+    result[mine.order] = found
     return result
-
-
-def _first_at_or_after(left_code: Rows, left_time: Rows, code: Rows, time: Rows) -> Rows:
-    """Give the last position of the smallest right key that is not below each left key."""
-    side = np.concatenate([np.ones(len(code), np.int8), np.zeros(len(left_code), np.int8)])
-    order = np.lexsort((side, np.concatenate([time, left_time]), np.concatenate([code, left_code])))
-    is_right = order < len(code)
-    following = np.cumsum(is_right)
-    first = np.empty(len(left_code), dtype=np.int64)
-    first[order[~is_right] - len(code)] = following[~is_right]
-    ends = np.append((code[1:] != code[:-1]) | (time[1:] != time[:-1]), True)
-    last_equal = np.flatnonzero(ends)[np.cumsum(ends) - ends]
-    return np.where(first < len(code), last_equal[np.minimum(first, len(code) - 1)], len(code))
 
 
 def dates_of(left: pl.DataFrame, join: AsofJoin, source: TableSource) -> Rows:
@@ -322,8 +369,8 @@ def dates_of(left: pl.DataFrame, join: AsofJoin, source: TableSource) -> Rows:
         place = np.searchsorted(starts, times, side="right") - 1
         return source.values[np.maximum(place, 0)].astype(np.int64)
     raise PlanError(
-        f"the left frame has no column {schema.partition_by!r}, and {join.on!r} doesn't tell the date; add it"
-        f" with with_columns({schema.partition_by}=...)"
+        f"the left frame has no column {schema.partition_by!r}, and {join.on!r} doesn't tell the date; "
+        f"add it with with_columns({schema.partition_by}=...)"
     )
 
 

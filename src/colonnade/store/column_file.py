@@ -192,19 +192,21 @@ class ColumnFile:
 
     def take(self, rows: NDArray[np.int64]) -> pl.Series:
         """Decode the rows of these numbers, in any order; -1 gives null."""
-        wanted = np.unique(rows[rows >= 0])
-        if len(wanted) and int(wanted[-1]) >= self.row_count:
-            raise ValueError(f"row {int(wanted[-1])} is out of range: the part has {self.row_count}")
-        column = self.kernel_input(0, 0)
-        blocks = np.unique(wanted // self.block_rows)
-        self._check(column, blocks[~self._checked[blocks]])
         valid = rows >= 0
+        wanted = rows if valid.all() else rows[valid]
+        if len(wanted) and int(wanted.max()) >= self.row_count:
+            raise ValueError(f"row {int(wanted.max())} is out of range: the part has {self.row_count}")
+        column = self.kernel_input(0, 0)
+        if not self._all_checked:
+            touched = np.zeros(len(self._checked), dtype=np.bool)
+            touched[wanted // self.block_rows] = True
+            self._check(column, np.flatnonzero(touched & ~self._checked))
         if self.validity is not None:
             known = np.maximum(rows, 0)
             valid &= (self.validity[known // 8] >> (known % 8).astype(np.uint8)) & 1 == 1
         with located(**self._where):
             if not self.type.has_fixed_width:
-                return self._take_text(column, rows, wanted, valid)
+                return self._take_text(column, rows, np.unique(wanted), valid)
             values = np.zeros(len(rows), dtype=self.type.numpy_type)
             take_rows(column, np.ascontiguousarray(rows), values)
             return polars_values(values, self.type, self.symbols, None if valid.all() else valid)
@@ -236,12 +238,13 @@ class ColumnFile:
     ) -> pl.Series:
         """Decode the blocks that hold the rows, one after the other, and pick."""
         blocks = wanted // self.block_rows
+        starts = np.flatnonzero(np.diff(blocks, prepend=-1))
         pieces = []
-        for block in np.unique(blocks).tolist():
-            first = block * self.block_rows
+        for start, stop in pairwise([*starts.tolist(), len(wanted)]):
+            first = int(blocks[start]) * self.block_rows
             last = min(first + self.block_rows, self.row_count)
             text = self._read_text(column, first, last)
-            pieces.append(text.gather(wanted[blocks == block] - first))
+            pieces.append(text.gather(wanted[start:stop] - first))
         if not pieces:
             return pl.Series([None], dtype=pl.String).new_from_index(0, len(rows))
         picked = pl.concat(pieces, rechunk=True).gather(
