@@ -13,8 +13,10 @@ use super::vector::lost_register;
 
 /// Lanes of a sum of floats.
 pub const LANES: usize = 8;
-const SEEN: i64 = 1;
-const SEEN_NUMBER: i64 = 2;
+/// A value was seen.
+pub const SEEN: i64 = 1;
+/// A float that is not NaN was seen.
+pub const SEEN_NUMBER: i64 = 2;
 const IS_NULL: i64 = 2;
 /// Ints below this in size can be added 1,024 times without leaving i64.
 const SMALL: i64 = 1 << 52;
@@ -220,8 +222,9 @@ pub fn finish(aggregate: &Aggregate, state: &[i64], rows: usize) -> Words {
     Words { low, high, null_bit: if null { aggregate.null_bit } else { 0 } }
 }
 
+/// The float of its bits.
 #[inline(always)]
-fn float(word: i64) -> f64 {
+pub fn float(word: i64) -> f64 {
     f64::from_bits(word as u64)
 }
 
@@ -239,14 +242,14 @@ pub fn split(sum: i128) -> (i64, i64) {
 
 /// Add the lanes in their fixed order; every NaN comes out as the same one.
 #[inline(always)]
-fn finish_lanes(lanes: &[f64; LANES]) -> i64 {
+pub fn finish_lanes(lanes: &[f64; LANES]) -> i64 {
     let [a, b, c, d, e, f, g, h] = *lanes;
     let sum = ((a + b) + (c + d)) + ((e + f) + (g + h));
     (if sum.is_nan() { f64::NAN } else { sum }).to_bits() as i64
 }
 
 /// All bits for the first `n` lanes.
-const FIRST_LANES: [[u64; LANES]; LANES] =
+pub const FIRST_LANES: [[u64; LANES]; LANES] =
     [mask(0), mask(1), mask(2), mask(3), mask(4), mask(5), mask(6), mask(7)];
 
 const fn mask(n: usize) -> [u64; LANES] {
@@ -261,6 +264,14 @@ const fn mask(n: usize) -> [u64; LANES] {
         if n > 6 { ALL } else { 0 },
         0,
     ]
+}
+
+/// Combine two vectors of lanes; spelled out, so that lanes stay in registers.
+#[inline(always)]
+pub fn zip_lanes<A: Copy, B: Copy, C>(a: [A; LANES], b: [B; LANES], f: impl Fn(A, B) -> C) -> [C; LANES] {
+    let [a0, a1, a2, a3, a4, a5, a6, a7] = a;
+    let [b0, b1, b2, b3, b4, b5, b6, b7] = b;
+    [f(a0, b0), f(a1, b1), f(a2, b2), f(a3, b3), f(a4, b4), f(a5, b5), f(a6, b6), f(a7, b7)]
 }
 
 /// A value of 64 bits, whose bits can be masked.
@@ -297,9 +308,7 @@ fn fold_lanes<W: Word>(
     let mut left = count;
     while left >= LANES {
         let Some((chunk, behind)) = rest.split_first_chunk::<LANES>() else { return };
-        for (lane, value) in lanes.iter_mut().zip(chunk) {
-            *lane = fold(*lane, *value);
-        }
+        *lanes = zip_lanes(*lanes, *chunk, &fold);
         rest = behind;
         left -= LANES;
     }
@@ -308,9 +317,8 @@ fn fold_lanes<W: Word>(
     }
     match (rest.first_chunk::<LANES>(), FIRST_LANES.get(left)) {
         (Some(chunk), Some(masks)) => {
-            for ((lane, value), mask) in lanes.iter_mut().zip(chunk).zip(masks) {
-                *lane = fold(*lane, value.select(*mask, neutral));
-            }
+            let chunk = zip_lanes(*chunk, *masks, |value, mask| value.select(mask, neutral));
+            *lanes = zip_lanes(*lanes, chunk, &fold);
         }
         _ => {
             for (lane, value) in lanes.iter_mut().zip(rest).take(left) {
@@ -358,6 +366,12 @@ impl Kernel for SumFloats<'_> {
     }
 }
 
+/// Whether a vector of these values can be added in 64 bits.
+#[inline(always)]
+pub fn are_small(values: &[i64]) -> bool {
+    values.iter().fold(true, |all, value| all & (value.wrapping_add(SMALL) as u64 <= 2 * SMALL as u64))
+}
+
 struct SumInts<'v> {
     values: &'v [i64],
     ends: &'v [u32],
@@ -376,10 +390,7 @@ impl Kernel for SumInts<'_> {
         let mut out = self.low.iter_mut().zip(self.high);
         let [low, high] = *self.state;
         let mut sum = join(low, high);
-        let all_small = self
-            .values
-            .iter()
-            .fold(true, |all, value| all & (value.wrapping_add(SMALL) as u64 <= 2 * SMALL as u64));
+        let all_small = are_small(self.values);
         for end in self.ends {
             let count = (*end - start) as usize;
             start = *end;
@@ -401,13 +412,15 @@ impl Kernel for SumInts<'_> {
     }
 }
 
+/// The smaller; a NaN value does not count.
 #[inline(always)]
-fn lower(best: f64, value: f64) -> f64 {
+pub fn lower(best: f64, value: f64) -> f64 {
     if value < best { value } else { best }
 }
 
+/// The larger; a NaN value does not count.
 #[inline(always)]
-fn higher(best: f64, value: f64) -> f64 {
+pub fn higher(best: f64, value: f64) -> f64 {
     if value > best { value } else { best }
 }
 

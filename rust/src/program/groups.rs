@@ -1,5 +1,6 @@
 //! Where runs of equal keys end, within one vector of selected rows.
 
+use crate::column::VECTOR_ROWS;
 use crate::error::Result;
 use crate::isa::{Isa, Kernel, dispatch};
 
@@ -43,7 +44,6 @@ impl Source {
 }
 
 /// Runs of equal keys in one vector.
-#[derive(Default)]
 pub struct Runs {
     /// The row after each run; the last is the number of rows.
     pub ends: Vec<u32>,
@@ -54,6 +54,21 @@ pub struct Runs {
     changes: Vec<u8>,
     words: Vec<i64>,
     bucket: Option<Bucket>,
+    numbers: Box<[f64; VECTOR_ROWS]>,
+}
+
+impl Default for Runs {
+    fn default() -> Self {
+        Self {
+            ends: Vec::new(),
+            keys: Vec::new(),
+            nulls: Vec::new(),
+            changes: Vec::new(),
+            words: Vec::new(),
+            bucket: None,
+            numbers: Box::new([0.0; VECTOR_ROWS]),
+        }
+    }
 }
 
 impl Runs {
@@ -109,6 +124,7 @@ impl Runs {
                     bucket,
                     ends: &mut self.ends,
                     starts,
+                    numbers: &mut self.numbers,
                 }));
                 Ok(())
             }
@@ -208,7 +224,10 @@ impl<T: PartialEq> Kernel for Changes<'_, T> {
     }
 }
 
-/// Runs of buckets: the end of each is where a value leaves the bucket, so that there is no division a row.
+/// Runs of buckets without a division a row.
+///
+/// Buckets are numbered from that of the first value, by a product of floats and one correction; where the
+/// values go down, or reach too far for that, each run is followed to its end instead.
 struct BucketRuns<'v> {
     values: &'v [i64],
     width: i64,
@@ -216,19 +235,88 @@ struct BucketRuns<'v> {
     bucket: Bucket,
     ends: &'v mut Vec<u32>,
     starts: &'v mut Vec<i64>,
+    numbers: &'v mut [f64; VECTOR_ROWS],
 }
+
+/// Buckets that one vector may span to be numbered: products are off by less than 2^-30 then.
+const MOST_BUCKETS: i64 = 1 << 20;
+/// Distances below it are exact as floats, and so is their sum with 2^52.
+const MOST_DISTANCE: i64 = 1 << 51;
+const TWO_52: f64 = 4_503_599_627_370_496.0;
 
 impl Kernel for BucketRuns<'_> {
     type Output = Bucket;
 
     #[inline(always)]
     fn run<I: Isa>(self) -> Bucket {
-        let mut bucket = self.bucket;
+        let Some(first) = self.values.first() else { return self.bucket };
+        let first = if self.bucket.holds(*first) {
+            self.bucket
+        } else {
+            self.bucket.next(*first, self.width, self.offset)
+        };
+        let farthest =
+            self.values.iter().fold(0, |most: u64, value| most | value.wrapping_sub(first.low) as u64);
+        if first.low != first.start
+            || farthest >= MOST_DISTANCE.min(self.width.saturating_mul(MOST_BUCKETS)) as u64
+        {
+            return self.follow(first);
+        }
+        if farthest < self.width as u64 {
+            self.ends.push(self.values.len() as u32);
+            self.starts.push(first.start);
+            return first;
+        }
+        self.number(first)
+    }
+}
+
+impl BucketRuns<'_> {
+    /// Number all buckets, then list where the number changes.
+    #[inline(always)]
+    fn number(self, first: Bucket) -> Bucket {
+        let width = self.width as f64;
+        let inverse = 1.0 / width;
+        for (number, value) in self.numbers.iter_mut().zip(self.values) {
+            let distance = f64::from_bits(value.wrapping_sub(first.low) as u64 | TWO_52.to_bits()) - TWO_52;
+            let nearest = (distance * inverse + TWO_52) - TWO_52;
+            *number = if distance < nearest * width { nearest - 1.0 } else { nearest };
+        }
+        let numbers = self.numbers.get(..self.values.len()).unwrap_or_default();
+        self.ends.resize(numbers.len(), 0);
+        let ends = self.ends.as_mut_slice();
+        let mut count = 0;
+        let mut before = 0.0;
+        // The end of a run is written at each row, and stays where the next row has another number.
+        for (row, number) in (0_u32..).zip(numbers) {
+            count += usize::from(*number != before);
+            before = *number;
+            if let Some(end) = ends.get_mut(count) {
+                *end = row + 1;
+            }
+        }
+        self.ends.truncate(count + 1);
+        let mut last = first;
+        let rows = std::iter::once(0).chain(self.ends.iter().map(|end| *end as usize));
+        self.starts.extend(rows.take(count + 1).map(|row| {
+            let number = numbers.get(row).copied().unwrap_or_default() as i64;
+            first.start.wrapping_add(number.wrapping_mul(self.width))
+        }));
+        if let Some(start) = self.starts.last() {
+            last = Bucket::of(*start, self.width, self.offset);
+        }
+        last
+    }
+
+    /// Follow each run to where a value leaves the bucket.
+    #[inline(always)]
+    fn follow(self, first: Bucket) -> Bucket {
+        let mut bucket = first;
         let mut rest = self.values;
         let mut end = 0;
-        while let Some(first) = rest.first() {
-            if !bucket.holds(*first) {
-                bucket = bucket.next(*first, self.width, self.offset);
+        while let Some(value) = rest.first() {
+            if !bucket.holds(*value) {
+                bucket = bucket.next(*value, self.width, self.offset);
             }
             let inside = count_inside(rest, bucket);
             end += inside;

@@ -6,6 +6,7 @@
 //! vector      the instructions
 //! groups      where a run of equal keys ends
 //! aggregates  sums, minima … over the runs of a vector; what is kept of an open group
+//! together    the four aggregates of bars in one pass
 //! table       groups by hash, inside one leaf
 //! run         the loop: pieces, leaves, vectors; stops and resumes
 //! ```
@@ -21,4 +22,5 @@ pub mod layout;
 mod registers;
 pub mod run;
 mod table;
+mod together;
 mod vector;

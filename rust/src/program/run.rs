@@ -10,15 +10,18 @@
 //!
 //! For the rule of runs the keys and accumulators of the open group follow, for the rule of hash the table.
 
+use std::ops::Range;
+
 use crate::column::{Column, VECTOR_ROWS};
 use crate::cursor::Cursor;
 use crate::error::{KernelError, Result};
 
 use super::aggregates::{self, Finished, Open};
 use super::groups::{Runs, Source};
-use super::layout::{LEAF_ROWS, Program, STATE_HEADER_WORDS};
+use super::layout::{Aggregate, LEAF_ROWS, Program, STATE_HEADER_WORDS};
 use super::registers::Register;
 use super::table::{Assigned, Table, damaged, write_row};
+use super::together::{self, Together};
 use super::vector::{self, Place, lost_register};
 
 /// Words of a piece: part, start, stop, symbol, date, leaf row.
@@ -123,6 +126,8 @@ struct Order {
     kept: Vec<usize>,
     /// How each key is found.
     sources: Vec<Source>,
+    /// Aggregates that are made in one pass.
+    together: Option<Together>,
 }
 
 impl Order {
@@ -149,6 +154,7 @@ impl Order {
             values: numbers(&|number| has(&after, number) && !has(&before, number)),
             kept,
             sources,
+            together: Together::find(&program.aggregates),
         })
     }
 }
@@ -407,7 +413,24 @@ impl<'a> Run<'_, 'a> {
                 _ => return Err(lost_register()),
             }
         }
-        for aggregate in &program.aggregates {
+        let done = match self.plan.together {
+            Some(found) => {
+                let mut vector = OnePass {
+                    registers: &self.registers,
+                    ends: &self.runs.ends,
+                    before,
+                    accumulators,
+                    columns,
+                    place: place.clone(),
+                };
+                if vector.apply(&program.aggregates, found)? { Some(found) } else { None }
+            }
+            None => None,
+        };
+        for (number, aggregate) in program.aggregates.iter().enumerate() {
+            if done.is_some_and(|done| done.has(number)) {
+                continue;
+            }
             let state = accumulators
                 .get_mut(aggregate.state..aggregate.state + aggregate.state_words())
                 .ok_or_else(damaged)?;
@@ -488,6 +511,65 @@ impl<'a> Run<'_, 'a> {
         self.state.header[EMITTED] = 0;
         self.state.header[EMITTING] = 0;
         Ok(true)
+    }
+}
+
+/// The four aggregates of bars in one pass over a vector, where none of their values is null.
+struct OnePass<'r, 'o, 'a> {
+    registers: &'r [Register<'a>],
+    ends: &'r [u32],
+    before: usize,
+    accumulators: &'r mut [i64],
+    columns: &'r mut [&'o mut [i64]],
+    place: Range<usize>,
+}
+
+impl OnePass<'_, '_, '_> {
+    /// Do it; false, with nothing done, where the values do not allow it.
+    fn apply(&mut self, aggregates: &[Aggregate], found: Together) -> Result<bool> {
+        let at = |number: usize| aggregates.get(number).copied().ok_or_else(lost_register);
+        let (min, max, ints, floats) = (at(found.min)?, at(found.max)?, at(found.ints)?, at(found.floats)?);
+        let register =
+            |aggregate: Aggregate| self.registers.get(aggregate.register).ok_or_else(lost_register);
+        let (prices, sizes, products) = (register(min)?, register(ints)?, register(floats)?);
+        if prices.has_nulls || sizes.has_nulls || products.has_nulls {
+            return Ok(false);
+        }
+        let count = self.ends.last().map_or(0, |end| *end as usize);
+        let inputs = together::Inputs {
+            prices: prices.floats(count),
+            ints: sizes.ints(count),
+            floats: products.floats(count),
+            ends: self.ends,
+            before: self.before,
+        };
+        let states = together::States {
+            min: self.state(min)?,
+            max: self.state(max)?,
+            ints: self.state(ints)?,
+            floats: self.state(floats)?,
+        };
+        let places = [min.output, max.output, ints.output, ints.output + 1, floats.output];
+        let columns = self.columns.get_disjoint_mut(places.map(|column| column - 1));
+        let columns = columns.map_err(|_| lost_register())?;
+        let outputs = columns.map(|column| column.get_mut(self.place.clone()).unwrap_or_default());
+        let Some(states) = together::apply(&inputs, states, outputs) else { return Ok(false) };
+        self.set_state(min, &states.min)?;
+        self.set_state(max, &states.max)?;
+        self.set_state(ints, &states.ints)?;
+        self.set_state(floats, &states.floats)?;
+        Ok(true)
+    }
+
+    fn state<const N: usize>(&self, aggregate: Aggregate) -> Result<[i64; N]> {
+        let words = self.accumulators.get(aggregate.state..).and_then(|words| words.first_chunk());
+        words.copied().ok_or_else(damaged)
+    }
+
+    fn set_state<const N: usize>(&mut self, aggregate: Aggregate, words: &[i64; N]) -> Result<()> {
+        let state = self.accumulators.get_mut(aggregate.state..).and_then(|words| words.first_chunk_mut());
+        *state.ok_or_else(damaged)? = *words;
+        Ok(())
     }
 }
 
