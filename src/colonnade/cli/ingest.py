@@ -46,14 +46,16 @@ def run(
         str | None,
         typer.Option(
             metavar="COLUMN",
-            help="Symbol column whose equal values are stored next to each other, such as sym.",
-            show_default=False,
+            help="Symbol column whose equal values are stored next to each other.",
+            show_default="guessed from the names",
         ),
     ] = None,
     sort_by: Annotated[
         str | None,
         typer.Option(
-            metavar="COLUMN", help="Column that ascends within a symbol, such as time.", show_default=False
+            metavar="COLUMN",
+            help="Column that ascends within a symbol.",
+            show_default="guessed from the names",
         ),
     ] = None,
     format_: Annotated[
