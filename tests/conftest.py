@@ -6,11 +6,14 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 settings.register_profile("fast", max_examples=25, deadline=None, derandomize=True)
 settings.register_profile(
     "thorough", max_examples=1_000, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile(
+    "first", parent=settings.get_profile("fast"), phases=[Phase.generate], max_examples=10
 )
 settings.load_profile(os.environ.get("COLONNADE_TESTS", "fast"))
 

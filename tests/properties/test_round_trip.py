@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import colonnade as cn
 import strategies as ours
-from databases import TICK_KEYS, bits, logical, table_of
+from databases import TICK_KEYS, bits, logical, plain, table_of
 
 GIVEN_DATE = {"date": "2024-01-02", "partition_by": "trading_date", "sort_by": "row"}
 
@@ -106,3 +106,14 @@ def test_integers_above_2_to_the_53_are_summed_exactly(tmp_path):
     found = table.group_by().agg(total=cn.col("size").sum(), low=cn.col("size").min()).collect()
 
     assert found.row(0) == (sum(sizes), min(sizes))
+
+
+def test_parts_without_a_common_symbol_keep_their_symbols(tmp_path):
+    rows = [("B", 2, 0.0, 1, None, None), ("A", 1, 0.0, 2, None, None), (None, 0, 0.0, 3, None, None)]
+    frame = ours.tick_frame(rows)
+    table = table_of(tmp_path, frame, pieces=[(2, 3), (0, 1), (1, 2)], **TICK_KEYS)
+
+    found = plain(table.collect())
+
+    assert found.select("sym", "size").rows() == [("A", 2), ("B", 1), (None, 3)]
+    assert table.where(sym="B").collect()["size"].to_list() == [1]
