@@ -54,7 +54,8 @@ def asof_join(
             f"asof_join has no option {next(iter(unknown))!r}; a join is by=, on=, strategy=, tolerance="
         )
     options: dict[str, Any] = {
-        "by": by, "on": on, "strategy": strategy, "tolerance": tolerance, "lookback": lookback, "suffix": suffix,
+        "by": by, "on": on, "strategy": strategy,
+        "tolerance": tolerance, "lookback": lookback, "suffix": suffix,
     }  # fmt: skip
     if isinstance(left, (Table, Query)):
         return left.asof_join(right, **options)

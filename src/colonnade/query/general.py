@@ -296,8 +296,6 @@ def _with_calculated(scan: Scan, work: Groups, lowering: Lowering) -> Scan:
     schema = scan.schema
     nodes = [output.node for output in (*work.keys, *work.aggregates)]
     names = [name for name in columns_of(*nodes, *scan.conditions) if name != schema.partition_by]
-    if schema.sort_by is not None and schema.sort_by not in names:
-        names.append(schema.sort_by)
     dated = [*names, schema.partition_by]
     frame = read_columns(scan, dated)
     made = (
