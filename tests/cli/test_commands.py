@@ -481,6 +481,26 @@ def test_demo_does_not_write_over_what_is_there(db):
     assert_one_line(invoke("demo", "--rows", 1000, "--db", db), str(db))
 
 
+@pytest.mark.parametrize("damage", ["cut", "emptied", "gone", "overwritten"])
+def test_damage_to_any_file_is_found_in_one_line(tmp_path, csv, damage):
+    assert invoke("ingest", tmp_path / "sound", "trade", csv, *KEYS).exit_code == Status.DONE
+    for number, path in enumerate(sorted((tmp_path / "sound").rglob("*.*"))):
+        copied = shutil.copytree(tmp_path / "sound", tmp_path / str(number))
+        damaged = copied / path.relative_to(tmp_path / "sound")
+        content = damaged.read_bytes()
+        if damage == "gone":
+            damaged.unlink()
+        else:
+            damaged.write_bytes(
+                {"cut": content[: len(content) // 2], "emptied": b""}.get(damage, b"x" * len(content))
+            )
+
+        result = invoke("verify", copied)
+
+        assert result.exit_code in (Status.FAILED, Status.NOTHING_TO_DO), path  # 3: its one version is gone
+        assert result.stderr.count("\n") == 1
+
+
 # What the program does as a process
 
 

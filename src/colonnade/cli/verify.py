@@ -44,7 +44,7 @@ def run(
     show(faults, as_json=json, draw=lambda console: _draw(console, faults))
     if faults.is_empty():
         return Status.DONE
-    remark(f"error: {faults.height:,} faults found")
+    remark(f"error: {faults.height:,} fault{'s' if faults.height > 1 else ''} found")
     return Status.FAILED
 
 
