@@ -238,10 +238,9 @@ def _unit_ns(values: pl.Series, plan: FieldPlan, unit_ns: int) -> pl.Series:
         too_fine = digits.str.strip_chars_end("0").str.len_bytes() > decimals
         part = digits.str.pad_end(decimals, "0").str.slice(0, decimals)
         part = part.set(part.str.len_bytes() == 0, "0").cast(pl.Int64, strict=False)
-        negative = values.str.starts_with("-")
-        return (ns + part.set(negative, -part.filter(negative)) if negative.any() else ns + part).set(
-            too_fine, None
-        )
+        sign = 1 - 2 * values.str.starts_with("-").cast(pl.Int64)
+        too_large = ns.abs() > _MAX_INT64 - unit_ns  # what the decimals add must not wrap around
+        return (ns + part * sign).set(too_fine | too_large, None)
     if not values.dtype.is_integer():
         raise _never_fits(values.dtype, plan, "whole numbers; cast it to integers first")
     if values.dtype == pl.UInt64:

@@ -132,10 +132,12 @@ class RowParser:
         return self._converted(raw, [self.plans[position] for position in wanted])
 
     def _has_other_lines(self, text: bytes) -> bool:
-        starts = [self.header_line] if self.header_line else []
-        if self.comment:
-            starts.append(self.comment.encode())
-        return any(text.startswith(start) or b"\n" + start in text for start in starts)
+        starts = [self.comment.encode()] if self.comment else []
+        if self.header_line:
+            starts += [self.header_line + end for end in (b"\n", b"\r\n")]
+        return any(text.startswith(start) or b"\n" + start in text for start in starts) or (
+            self.header_line != b"" and text.endswith(b"\n" + self.header_line)
+        )
 
     def _is_cut_well(self, text: bytes, rows: int, delimiter: bytes, quote: bytes) -> bool:
         """Whether every row has as many fields as it must; the reader fills short rows silently."""

@@ -84,8 +84,14 @@ class OpenedRows:
 
 def known_type(request: Request, column: ColumnDescription) -> ColumnType | None:
     """Give the type that a column must have: the table's, else the described one; None lets values decide."""
-    if column.name in request.known:
-        return request.known[column.name]
+    known = request.known.get(column.name)
+    if known is not None:
+        if column.scale is not None and not known.kind.startswith("float"):
+            reason = (
+                f"column {column.name!r} of table {request.table!r} has type {known}, and its description"
+            )
+            raise SchemaError(f"{reason} a scale, which makes floats; leave the scale out")
+        return known
     if column.column_type is None and column.name in request.symbols:
         return ColumnType("symbol")
     return column.column_type

@@ -194,11 +194,19 @@ class _BatchReader:
         return frame, sorted(bad, key=lambda row: row.line)
 
     def _bad(self, batch: pl.DataFrame, plan: FieldPlan, position: int, clean: pl.Series) -> BadRow:
-        shown = str(batch.row(position, named=True))[:_SHOWN]
+        shown = ", ".join(f"{column.name}={_shown(column, position)}" for column in batch.iter_columns())
         reason = f"{clean.dtype} value doesn't become {plan.type} without loss"
-        if clean[position] is None:
+        if clean[position : position + 1].null_count():
             reason = NO_KEY
-        return BadRow(self._label, self._row + position + 1, plan.name, reason, str(clean[position]), shown)
+        number = self._row + position + 1
+        return BadRow(self._label, number, plan.name, reason, _shown(clean, position), shown[:_SHOWN])
+
+
+def _shown(values: pl.Series, position: int) -> str:
+    """Give a value as text; times as numbers, because Python can't hold all of them."""
+    one = values[position : position + 1]
+    value = (one.to_physical() if one.dtype.is_temporal() else one).item()
+    return "" if value is None else str(value)
 
 
 def _first_line(error: Exception) -> str:
