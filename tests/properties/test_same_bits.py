@@ -9,6 +9,7 @@ import pytest
 import colonnade as cn
 import strategies as ours
 from colonnade import col
+from colonnade.query import asof, general, prune
 from databases import TICK_KEYS, bits, table_of
 from reference.sums import LANES, LEAF_ROWS
 
@@ -124,7 +125,41 @@ def test_threads_change_no_bit(trades, quotes, expected, tmp_path, threads):
     assert_same(answers(trade, quote, threads=threads), expected)
 
 
-def test_a_symbol_of_several_leaves_is_summed_by_the_rule(tmp_path):
+@pytest.fixture
+def cut(monkeypatch):
+    """Cut tasks at this many rows, which must be no less than the rows of a symbol, or whole leaves."""
+
+    def cut_at(task_rows: int) -> None:
+        monkeypatch.setattr(prune, "TASK_ROWS", task_rows)
+        monkeypatch.setattr(prune.cut_spans, "__defaults__", (task_rows,))
+
+    return cut_at
+
+
+@pytest.mark.parametrize("task_rows", [12_000, 20_000])
+def test_task_cuts_change_no_bit(trades, quotes, expected, tmp_path, cut, task_rows):
+    trade = table_of(tmp_path, trades, **TICK_KEYS)
+    quote = table_of(tmp_path, quotes, table="quote", **TICK_KEYS)
+    cut(task_rows)
+
+    found = answers(trade, quote, threads=2)
+
+    assert len(trade.select("seq").tasks()) > 1
+    assert_same(found, expected)
+
+
+@pytest.mark.parametrize("pieces", [[(0, ROWS)], PIECES[1]], ids=len)
+def test_kernel_calls_that_end_early_change_no_bit(trades, quotes, expected, tmp_path, monkeypatch, pieces):
+    trade = table_of(tmp_path, trades, pieces=pieces, compression="bitpack@4KiB", **TICK_KEYS)
+    quote = table_of(tmp_path, quotes, pieces=pieces, table="quote", **TICK_KEYS)
+    monkeypatch.setattr(general, "_ROW_BUDGET", 1)
+    monkeypatch.setattr(general, "_OUT_ROWS", 16)
+    monkeypatch.setattr(asof, "_ROW_BUDGET", 1)
+
+    assert_same(answers(trade, quote), expected)
+
+
+def test_a_symbol_of_several_leaves_is_summed_by_the_rule(tmp_path, cut):
     rows = 2 * LEAF_ROWS + 12_345
     random = np.random.default_rng(3)
     prices = np.round(random.normal(50, 20, rows), 2) + random.normal(0, 1e-7, rows)
@@ -144,7 +179,8 @@ def test_a_symbol_of_several_leaves_is_summed_by_the_rule(tmp_path):
         every += lanes(prices[leaf])
         some += lanes(prices[leaf][chosen[leaf]])
 
-    for threads in (1, 2, 7):
+    for threads, leaves in ((1, 4), (2, 1), (7, 2)):
+        cut(leaves * LEAF_ROWS)
         by_symbol = table.group_by("sym").agg(total=col("price").sum()).collect(threads=threads)
         filtered = (
             table.where(col("kept")).group_by("sym").agg(total=col("price").sum()).collect(threads=threads)
