@@ -14,13 +14,13 @@ DAY_NS = 86_400_000_000_000
 FIRST_DAY = 19_724  # 2024-01-02
 
 
-def ticks(rows: int = 3_000, *, days: int = 3, seed: int = 1, zone: str | None = None) -> pl.DataFrame:
+def ticks(rows: int = 3_000, *, days: int = 3, seed: int = 1) -> pl.DataFrame:
     """Give trades in the order of arrival: equal times, nulls and NaN among them."""
     random = np.random.default_rng(seed)
     step = DAY_NS // 2_000  # few enough distinct times that many are equal
     times = FIRST_DAY * DAY_NS + random.integers(0, days * 2_000, rows) * step
     prices = np.round(100 + np.cumsum(random.normal(0, 0.05, rows)), 2)
-    frame = pl.DataFrame(
+    return pl.DataFrame(
         {
             "sym": random.choice(["AAPL", "MSFT", "Z", "Ä", "a"], rows),
             "time": pl.Series(times).cast(pl.Datetime("ns")),
@@ -31,12 +31,14 @@ def ticks(rows: int = 3_000, *, days: int = 3, seed: int = 1, zone: str | None =
             "number": np.arange(rows),
         }
     ).with_columns(
-        price=pl.when(pl.col("number") % 11 == 0).then(None).when(pl.col("number") % 13 == 0).then(float("nan"))
+        price=pl.when(pl.col("number") % 11 == 0)
+        .then(None)
+        .when(pl.col("number") % 13 == 0)
+        .then(float("nan"))
         .otherwise(pl.col("price")),
         size=pl.when(pl.col("number") % 17 == 0).then(None).otherwise(pl.col("size")),
         ex=pl.when(pl.col("number") % 19 == 0).then(None).otherwise(pl.col("ex")),
-    )  # fmt: skip
-    return frame if zone is None else frame.with_columns(zoned)
+    )
 
 
 def table_of(

@@ -83,7 +83,10 @@ def bind(node: Node, scope: Scope) -> Node:  # noqa: C901, PLR0911 - one case a 
                 return _bind_comparison(op, bind(left, scope), right, scope)
             return Binary(op, bind(left, scope), bind(right, scope))
         case Binary(op, left, right):
-            return Binary(op, bind(left, scope), bind(right, scope))
+            sides = bind(left, scope), bind(right, scope)
+            if op not in ("&", "|"):
+                _check_arithmetic(node, sides, scope)
+            return Binary(op, *sides)
         case Unary(op, operand):
             return Unary(op, bind(operand, scope))
         case IsIn(operand, values):
@@ -154,6 +157,13 @@ def type_of(node: Node, scope: Scope) -> pl.DataType:
     except (pl.exceptions.PolarsError, TypeError) as error:
         reason = str(error).partition("\n")[0]
         raise ColumnTypeError(f"{text_of(node)} can't be calculated: {reason}") from None
+
+
+def _check_arithmetic(node: Node, sides: tuple[Node, Node], scope: Scope) -> None:
+    for side in sides:
+        dtype = type_of(side, scope)
+        if isinstance(dtype, (pl.String, pl.Categorical, pl.Boolean)):
+            raise ColumnTypeError(f"{text_of(node)} can't be calculated: {text_of(side)} has type {dtype}")
 
 
 def _checked(node: Node, scope: Scope) -> Node:
