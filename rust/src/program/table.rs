@@ -5,9 +5,9 @@
 
 use crate::error::{KernelError, Result};
 
-use super::aggregates::{finish, update};
+use super::aggregates::{LANES, finish, float, update};
 use super::groups::key_words;
-use super::layout::Program;
+use super::layout::{Aggregate, Class, Kind, Program};
 use super::registers::Register;
 use super::vector::lost_register;
 
@@ -28,7 +28,12 @@ pub struct Assigned {
     /// Number of each row within its group.
     rows: Vec<usize>,
     words: Vec<Vec<i64>>,
+    /// Group + 1 of small values of a single key, so that most rows need no probing; 0 unknown.
+    small: Vec<i64>,
 }
+
+/// Values of a single key from 0 on that are looked up directly.
+const SMALL_KEYS: usize = 256;
 
 impl<'s> Table<'s> {
     /// Take the words behind the header of a state as a table.
@@ -65,18 +70,55 @@ impl<'s> Table<'s> {
                 continue;
             }
             let register = registers.get(aggregate.register).ok_or_else(lost_register)?;
-            let values = register.ints(count);
-            for (row, (group, number)) in assigned.groups.iter().zip(&assigned.rows).enumerate() {
-                let state = self
-                    .group(*group as usize)?
-                    .get_mut(offset + aggregate.state..)
-                    .and_then(|rest| rest.get_mut(..width))
-                    .ok_or_else(lost_register)?;
-                let value = values.get(row).copied().unwrap_or_default();
-                update(aggregate, state, value, register.is_valid(row), *number);
+            let first = offset + aggregate.state;
+            if register.has_nulls {
+                self.update_each(aggregate, register, first, count, assigned)?;
+                continue;
+            }
+            match (aggregate.kind, aggregate.class) {
+                (Kind::Sum, Class::Float) => {
+                    let rows = assigned.groups.iter().zip(&assigned.rows);
+                    for ((group, row), value) in rows.zip(register.floats(count)) {
+                        let place = *group as usize * self.stride + first + row % LANES;
+                        let lane = self.groups.get_mut(place).ok_or_else(damaged)?;
+                        *lane = (float(*lane) + value).to_bits() as i64;
+                    }
+                }
+                (Kind::Sum, Class::Int) => {
+                    for (group, value) in assigned.groups.iter().zip(register.ints(count)) {
+                        let place = *group as usize * self.stride + first;
+                        let state = self.groups.get_mut(place..place + 2).ok_or_else(damaged)?;
+                        if let [low, high] = state {
+                            let (sum, carry) = (*low as u64).overflowing_add(*value as u64);
+                            *low = sum as i64;
+                            *high = high.wrapping_add(*value >> 63).wrapping_add(i64::from(carry));
+                        }
+                    }
+                }
+                _ => self.update_each(aggregate, register, first, count, assigned)?,
             }
         }
         Ok(taken)
+    }
+
+    /// Add rows to one aggregate, any.
+    fn update_each(
+        &mut self,
+        aggregate: &Aggregate,
+        register: &Register<'_>,
+        first: usize,
+        count: usize,
+        assigned: &Assigned,
+    ) -> Result<()> {
+        let values = register.ints(count);
+        let rows = assigned.groups.iter().zip(&assigned.rows);
+        for (row, (group, number)) in rows.enumerate() {
+            let place = *group as usize * self.stride + first;
+            let state = self.groups.get_mut(place..place + aggregate.state_words()).ok_or_else(damaged)?;
+            let value = values.get(row).copied().unwrap_or_default();
+            update(aggregate, state, value, register.is_valid(row), *number);
+        }
+        Ok(())
     }
 
     /// Find or make the group of each row.
@@ -94,6 +136,13 @@ impl<'s> Table<'s> {
         for (key, words) in program.keys.iter().zip(&mut assigned.words) {
             key_words(registers.get(key.register).ok_or_else(lost_register)?, *key, count, words);
         }
+        let has_nulls = program
+            .keys
+            .iter()
+            .any(|key| registers.get(key.register).is_some_and(|register| register.has_nulls));
+        let is_single = self.keys == 1 && !has_nulls;
+        assigned.small.clear();
+        assigned.small.resize(if is_single { SMALL_KEYS } else { 0 }, 0);
         let mut wanted = vec![0; self.keys + 1];
         for row in 0..count {
             let mut nulls = 0;
@@ -101,15 +150,27 @@ impl<'s> Table<'s> {
                 program.keys.iter().zip(&assigned.words).zip(&mut wanted).enumerate()
             {
                 *word = words.get(row).copied().unwrap_or_default();
-                let valid = registers.get(key.register).is_some_and(|register| register.is_valid(row));
-                nulls |= i64::from(!valid) << number;
+                if has_nulls {
+                    let valid = registers.get(key.register).is_some_and(|register| register.is_valid(row));
+                    nulls |= i64::from(!valid) << number;
+                }
             }
             if let Some(last) = wanted.last_mut() {
                 *last = nulls;
             }
-            let Some(group) = self.find_or_make(&wanted, group_count)? else { return Ok(row) };
-            let rows_at = self.keys + 1;
-            let rows = self.group(group)?.get_mut(rows_at).ok_or_else(damaged)?;
+            let small = wanted.first().and_then(|word| usize::try_from(*word).ok());
+            let known = small.and_then(|word| assigned.small.get_mut(word));
+            let group = match known {
+                Some(known) if *known > 0 => (*known - 1) as usize,
+                known => {
+                    let Some(group) = self.find_or_make(&wanted, group_count)? else { return Ok(row) };
+                    if let Some(known) = known {
+                        *known = group as i64 + 1;
+                    }
+                    group
+                }
+            };
+            let rows = self.groups.get_mut(group * self.stride + self.keys + 1).ok_or_else(damaged)?;
             assigned.groups.push(group as u32);
             assigned.rows.push(usize::try_from(*rows).map_err(|_| damaged())?);
             *rows = rows.wrapping_add(1);
