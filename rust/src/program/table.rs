@@ -201,7 +201,7 @@ impl<'s> Table<'s> {
                 *self.slots.get_mut(place).ok_or_else(damaged)? = *group_count;
                 return Ok(Some(number));
             }
-            let number = usize::try_from(slot - 1).map_err(|_| damaged())?;
+            let number = usize::try_from(slot.wrapping_sub(1)).map_err(|_| damaged())?;
             if self.group(number)?.starts_with(wanted) {
                 return Ok(Some(number));
             }
