@@ -22,11 +22,13 @@ from colonnade.query.prune import (
     Interval,
     Spans,
     SymbolTable,
+    conjuncts,
     intervals_of,
     positions_of,
     symbol_table,
 )
 from colonnade.query.scratch import ScratchColumn, ScratchPart
+from colonnade.query.zones import skip_blocks
 from colonnade.schema import Schema
 from colonnade.store.source import PartitionSource, PartSource, TableSource
 
@@ -84,7 +86,7 @@ def scan_spans(source: TableSource, conditions: Conditions, spans: Spans, column
     rows = np.concatenate(pieces) if pieces else _NO_PIECES
     known = _merge_symbols(symbols, pieces, rows) if schema.part_by is not None else None
     left = conditions.rows if exact else (*conditions.rows, *conditions.times)
-    return Scan(schema, parts, rows, known, left)
+    return Scan(schema, parts, skip_blocks(schema, parts, rows, conjuncts(left)), known, left)
 
 
 def _intervals_of_date(
