@@ -27,6 +27,7 @@ _MERGE_SHARE: Final = 16
 _BATCH_ROWS: Final = 1 << 13  # rows of a record batch in a run: the least that is read at once
 _SAMPLE_ROWS: Final = 1 << 12
 _OUT_ROWS: Final = 1 << 20
+_FEW_ROWS: Final = 1 << 16  # columns of fewer rows aren't worth threads
 _STRETCHES, _STRETCH_ROWS = 4, 1 << 14  # of a sample
 
 
@@ -95,6 +96,14 @@ class Sorter:
     def sample(self) -> pl.DataFrame:
         """Give some rows in logical order, from all over the first run; after the last `add`."""
         return self._finished().sample
+
+    @property
+    def partition_count(self) -> int:
+        """Number of trading dates; after the last `add`."""
+        groups = self._finished().groups
+        if groups is not None:
+            return len(set(groups.days.tolist()))
+        return len({days for run in self._runs for days in run.days})
 
     def partitions(self) -> Iterator[SortedPartition]:
         """Yield the partitions by ascending date; each is to be read before the next."""
@@ -216,8 +225,12 @@ def _of_groups(groups: Groups, schema: Schema) -> Iterator[SortedPartition]:
     for date, first, last in _days_of(groups):
         start, stop = int(groups.starts[first]), int(groups.starts[last])
         frame = rows.slice(start, stop - start)
-        pieces = (frame.slice(at, _OUT_ROWS) for at in range(0, frame.height, _OUT_ROWS))
-        yield SortedPartition(date, frame.height, _dictionaries(frame, schema), pieces)
+        yield SortedPartition(date, frame.height, _dictionaries(frame, schema), _pieces(frame))
+
+
+def _pieces(frame: pl.DataFrame) -> Iterator[pl.DataFrame]:
+    for at in range(0, frame.height, _OUT_ROWS):
+        yield frame.slice(at, _OUT_ROWS)
 
 
 def _days_of(groups: Groups) -> Iterator[tuple[int, int, int]]:
@@ -233,8 +246,8 @@ def _symbol_columns(schema: Schema) -> list[str]:
 
 def _dictionaries(frame: pl.DataFrame, schema: Schema) -> dict[str, pl.Series]:
     names = _symbol_columns(schema)
-    if not names:
-        return {}
+    if frame.height < _FEW_ROWS:
+        return {name: frame[name].unique().drop_nulls().sort() for name in names}
     distinct = frame.lazy().select(pl.col(name).drop_nulls().unique().sort().implode() for name in names)
     row = distinct.collect()
     return {name: row[name].explode(empty_as_null=False) for name in names}

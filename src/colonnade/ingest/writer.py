@@ -23,7 +23,7 @@ from colonnade.ingest.description import SourceDescription
 from colonnade.ingest.description_file import load_description
 from colonnade.ingest.memory import default_memory_bytes
 from colonnade.ingest.request import OpenedRows, Request
-from colonnade.ingest.sort import Sorter
+from colonnade.ingest.sort import SortedPartition, Sorter
 from colonnade.ingest.source import Source, check_file_sets, sources_of
 from colonnade.ingest.streams import Watch
 from colonnade.ingest.table_keys import Keys, check_keys, new_schema
@@ -34,10 +34,12 @@ from colonnade.store.filenames import temporary
 from colonnade.store.part import write_part
 from colonnade.store.version import Addition, Edits, TableStore
 from colonnade.store.version_file import Version
+from colonnade.threads import map_ordered
 
 MODES: Final = (None, "append", "replace")
 _MIN_PIECE_BYTES, _MAX_PIECE_BYTES = 1 << 16, 16 << 20
 _PIECE_SHARE: Final = 32
+_SMALL_ROWS: Final = 1 << 16  # rows of a partition that aren't worth threads of their own
 
 Progress = Callable[[int, int], None]
 
@@ -315,7 +317,10 @@ def _write(
     written: dict[int, PartEntry] = {}
     try:
         compressions = settings.of(schema, rows.sorter.sample(), where=f"table {store.name!r}")
-        for partition in rows.sorter.partitions():
+        # many small partitions are written side by side, and a large one column beside column
+        is_small = rows.sorter.row_count < _SMALL_ROWS * rows.sorter.partition_count
+
+        def write(partition: SortedPartition) -> None:
             written[partition.days] = write_part(
                 store.partition_folder(partition.days, schema),
                 schema,
@@ -323,9 +328,12 @@ def _write(
                 dictionaries=partition.dictionaries,
                 compressions=compressions,
                 durable=store.durable,
-                threads=threads,
+                threads=1 if is_small else threads,
             )
-        additions = {days: Addition((part,), entries) for days, part in written.items()}
+
+        for _ in map_ordered(write, rows.sorter.partitions(), threads=threads if is_small else 1):
+            pass
+        additions = {days: Addition((written[days],), entries) for days in sorted(written)}
         edits = _edits(additions, mode, schema if base is None else None, settings, again=again)
     except BaseException:
         _remove(store, schema, written)
