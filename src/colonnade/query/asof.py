@@ -241,6 +241,12 @@ def _dense(left: NDArray[np.int64], right: NDArray[np.int64]) -> tuple[Rows, Row
     """Give two lists of keys numbers from 0, equal for equal keys, and the count of numbers."""
     if not left.shape[1]:
         return np.zeros(len(left), np.int64), np.zeros(len(right), np.int64), 1
+    if left.shape[1] == 1:
+        one, other = np.ascontiguousarray(left[:, 0]), np.ascontiguousarray(right[:, 0])
+        least = min(int(one.min(initial=0)), int(other.min(initial=0)))
+        width = max(int(one.max(initial=0)), int(other.max(initial=0))) - least + 1
+        if width <= _DENSE_CODES:
+            return one - least, other - least, width
     both = np.concatenate([left, right])
     low = both.min(axis=0, initial=0)
     span = both.max(axis=0, initial=0) - low + 1
