@@ -120,3 +120,12 @@ def test_a_join_with_lookback_reads_earlier_dates(tmp_path):
     assert joined(lookback="2d") is None
     assert joined(lookback="3d") == newest
     assert joined(lookback="3d", tolerance="1h") is None
+
+
+def test_a_scan_gives_the_rows_to_polars(table):
+    found = table.scan().filter(pl.col("size") > 500).select("sym", "price", "number").collect()
+
+    expected = table.where(col("size") > 500).select("sym", "price", "number").collect()
+    assert found.equals(expected, null_equal=True)
+    assert table.scan().head(7).collect().height == 7
+    assert table.scan().select(pl.len()).collect().item() == table.row_count

@@ -11,6 +11,7 @@ import polars as pl
 
 from colonnade.api.info import column_info
 from colonnade.api.query import GroupBy, Query, TableRef
+from colonnade.api.scan import scan_query
 from colonnade.api.words import WORDS
 from colonnade.errors import PlanError
 from colonnade.query.bind import Scope
@@ -110,6 +111,10 @@ class Table:
     def all_rows(self) -> Query:
         """Give the query that asks for everything."""
         return Query(self._ref, Scope(self.name, self.schema))
+
+    def scan(self) -> pl.LazyFrame:
+        """Give a Polars `LazyFrame` of all rows, for what no query here does; Polars' rules hold for it."""
+        return scan_query(self.all_rows(), Scope(self.name, self.schema))
 
     def rows(self, numbers: Iterable[int]) -> pl.DataFrame:
         """Read rows by their number in the table: by date, then in logical order; in the order asked."""
