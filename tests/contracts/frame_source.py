@@ -164,3 +164,12 @@ class FrameSourceContract:
         counts = db["trade"].group_by("date").agg(n=cn.len()).collect()
         assert counts.rows() == [(dt.date(2020, 2, 29), 7)]
         assert plain(db["trade"].collect())["sym"].to_list()[:3] == ["AAPL", "AAPL", "AAPL"]
+
+    def test_a_column_named_like_the_partition_that_tells_no_date_is_refused(self, db, tmp_path):
+        frame = trades().with_columns(date=pl.lit(DAY - dt.timedelta(1_000)))
+        source = self.write(frame, tmp_path)
+
+        with pytest.raises(cn.SchemaError, match="partition_by"):
+            db.ingest("trade", source, types=TYPES, date="2020-02-29", **TICK_KEYS)
+
+        assert db.tables == []

@@ -44,6 +44,11 @@ OURS = {name: pair[0] for name, pair in AGGREGATES.items()}
 THEIRS = {name: pair[1] for name, pair in AGGREGATES.items()}
 
 
+def column_of(number: float) -> pl.Expr:
+    """Give a column of one number: by a single number Polars divides only nearly."""
+    return pl.int_range(pl.len()) * 0 + pl.lit(number)
+
+
 def same(found: object, expected: object) -> bool:
     """Compare two values; floats by their bits, but any NaN equals any other."""
     if isinstance(found, float) and isinstance(expected, float):
@@ -137,12 +142,12 @@ def test_computed_columns_are_those_of_polars(frame):
     small = frame.with_columns(size=pl.col("size") % 1_000)
     expected = logical(small).select(
         total=pl.col("price") * pl.col("size"),
-        ratio=pl.col("price") / 3,
-        share=pl.col("size") / 7,
+        ratio=pl.col("price") / column_of(3.0),
+        share=pl.col("size") / column_of(7.0),
         shifted=pl.col("size") + 5,
         product=pl.col("size") * pl.col("size"),
         opposite=-pl.col("price"),
-        middle=(pl.col("price") - 1.5) / 2,
+        middle=(pl.col("price") - 1.5) / 2,  # the reciprocal of 2 is exact
     )
     ours_too = {
         "total": col("price") * col("size"),
@@ -215,6 +220,19 @@ def test_groups_are_those_of_polars(frame):
         )
 
         assert found.select("sym", "time", *names).rows() == expected.select("sym", "time", *names).rows()
+
+
+@pytest.mark.parametrize("rows", [1, 2, 100])
+def test_a_quotient_does_not_depend_on_the_number_of_rows(tmp_path, rows):
+    frame = pl.DataFrame({"row": range(100), "price": [1_813_500.0] * 100, "size": [1_813_500] * 100})
+    table = table_of(tmp_path, frame, date="2024-01-02", sort_by="row").where(col("row") < rows)
+    quotients = {"a": col("price") / 10_000, "b": col("size") / 10_000}
+
+    chosen = table.select(**quotients).collect()
+    grouped = table.group_by().agg(**{name: quotient.max() for name, quotient in quotients.items()}).collect()
+
+    assert set(chosen.rows()) == {(181.35, 181.35)}
+    assert grouped.rows() == [(181.35, 181.35)]
 
 
 def test_a_sum_outside_int64_is_an_error(tmp_path):

@@ -93,6 +93,12 @@ def new_schema(
             f"column {keys.partition_by!r} of {where} has the name of the partition column but type {kind}"
         )
         raise SchemaError(f"{reason}; pass partition_by='NAME', or rename it in a description")
+    if keys.partition_by in columns and date_column != keys.partition_by:
+        told = "is given" if date_column is None else f"comes from column {date_column!r}"
+        reason = (
+            f"column {keys.partition_by!r} of {where} has the name of the partition column, whose date {told}"
+        )
+        raise SchemaError(f"{reason}; pass partition_by='NAME', or rename it in a description")
     return Schema(
         columns=dict(columns),
         part_by=part_by,

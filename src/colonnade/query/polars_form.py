@@ -40,7 +40,7 @@ _OPERATORS: Final[dict[str, Any]] = {
 }
 
 
-def polars_form(  # noqa: C901, PLR0911 - one case a node
+def polars_form(  # noqa: C901, PLR0911, PLR0912 - one case a node
     node: Node, columns: Mapping[str, ColumnType], zone: str | None = None
 ) -> pl.Expr:
     """Give the Polars expression that means the same, row by row."""
@@ -52,6 +52,8 @@ def polars_form(  # noqa: C901, PLR0911 - one case a node
         case Literal(value, kind) if kind is not None:
             whole = pl.Int32 if kind.kind == "date" else pl.Int64
             return pl.lit(value, dtype=whole).cast(kind.polars_type)
+        case Binary("/", left, Literal(value, None)) if isinstance(value, (int, float)):
+            return _divided(polars_form(left, columns, zone), value, columns)
         case Binary(op, left, right):
             form: pl.Expr = _OPERATORS[op](
                 polars_form(left, columns, zone), polars_form(right, columns, zone)
@@ -76,6 +78,21 @@ def polars_form(  # noqa: C901, PLR0911 - one case a node
         case Aggregate():
             raise PlanError(f"{text_of(node)} stands only in agg(...)")
     raise PlanError(f"{text_of(node)} can't be calculated row by row")
+
+
+def _divided(dividend: pl.Expr, divisor: float, columns: Mapping[str, ColumnType]) -> pl.Expr:
+    """Divide by a number in every row.
+
+    Polars multiplies by the reciprocal, unless there is one row only: off by a bit at times, and another
+    answer for another number of rows. A column of divisors is divided by.
+    """
+    short = dividend / pl.lit(divisor)
+    schema = {name: kind.polars_type for name, kind in columns.items()}
+    dtype = pl.LazyFrame(schema=schema).select(x=short).collect_schema()["x"]
+    if not dtype.is_float():
+        return short
+    zeros = (pl.int_range(pl.len()) * 0).cast(dtype)
+    return dividend / (zeros + pl.lit(divisor, dtype=dtype))
 
 
 def _is_in(
