@@ -354,6 +354,7 @@ def write_bytes(path, content):
         ("not.zip", b"PK and no more"),
         ("latin.csv", "sym,time\nA,2024-01-02T10:00:00\n\xe9,2024-01-02T10:00:00\n".encode("latin-1")),
         ("ragged.csv", b"sym,time,price\nA,2024-01-02T10:00:00,1\nB,2024-01-02\n"),
+        ("returns.csv", b"sym,time\rA,2024-01-02T10:00:00\r"),
         ("twice.csv", b"sym,sym\nA,B\n"),
     ],
 )

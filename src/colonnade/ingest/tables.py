@@ -41,7 +41,7 @@ def open_file(path: Path, kind: str, request: Request, bad: BadRows) -> Iterator
     try:
         lazy = pl.scan_parquet(path, glob=False) if kind == "parquet" else pl.scan_ipc(path)
         schema = lazy.collect_schema()
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise SourceError(f"{path}: the {kind} file can't be read ({_first_line(error)})") from None
     yield _opened(str(path), lazy, schema, description, request=request, bad=bad)
 
@@ -54,7 +54,13 @@ def open_frame(source: object, label: str, request: Request, bad: BadRows) -> It
     try:
         lazy = source if isinstance(source, pl.LazyFrame) else _as_frame(source).lazy()
         schema = lazy.collect_schema()
-    except (pl.exceptions.PolarsError, ImportError, TypeError, ValueError) as error:
+    except (
+        pl.exceptions.PolarsError,
+        pl.exceptions.PanicException,
+        ImportError,
+        TypeError,
+        ValueError,
+    ) as error:
         raise SourceError(f"{label}: the rows can't be read as Arrow ({_first_line(error)})") from None
     yield _opened(label, lazy, schema, description, request=request, bad=bad)
 
@@ -137,7 +143,7 @@ def _batches(lazy: pl.LazyFrame, label: str) -> Iterator[pl.DataFrame]:
         for batch in lazy.collect_batches(chunk_size=_BATCH_ROWS, maintain_order=True):
             for start in range(0, batch.height, 4 * _BATCH_ROWS):
                 yield batch.slice(start, 4 * _BATCH_ROWS)
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         raise SourceError(f"{label}: the rows can't be read ({_first_line(error)})") from None
 
 

@@ -105,7 +105,11 @@ class TextRows:
             raise SourceError(f"{self.stream.label}: the header isn't UTF-8; convert the file") from None
         quote = self._description.quote
         style = {"quotechar": quote} if quote else {"quoting": csv.QUOTE_NONE}
-        self.header = next(csv.reader([text], delimiter=self._description.delimiter, **style))
+        try:
+            self.header = next(csv.reader([text], delimiter=self._description.delimiter, **style))
+        except csv.Error as error:
+            reason = f"{self.stream.label}: the header can't be read ({error})"
+            raise SourceError(f"{reason}; lines must end in LF or CRLF") from None
 
     def pieces(self) -> Iterator[TextPiece]:
         """Yield the rows in pieces; once."""
