@@ -126,14 +126,14 @@ def check_equal(plain: pl.DataFrame, packed: pl.DataFrame, peer: pl.DataFrame) -
 
 
 def report(title: str, cases: dict[str, Callable[[], object]], repeats: int) -> None:
-    """Time the cases in turn, once unmeasured, and print medians and ratios to the first."""
+    """Time the cases in turns, each timed call right after an untimed one; print medians and ratios."""
     seconds: dict[str, list[float]] = {name: [] for name in cases}
-    for turn in range(repeats + 1):
+    for _ in range(repeats):
         for name, call in cases.items():
+            call()
             start = time.perf_counter()
             call()
-            if turn:
-                seconds[name].append(time.perf_counter() - start)
+            seconds[name].append(time.perf_counter() - start)
     first = statistics.median(next(iter(seconds.values())))
     print(f"\n{title}")
     for name, times in seconds.items():

@@ -58,7 +58,7 @@ pub fn apply(
         return Ok(());
     }
     let register = registers.get(aggregate.register).ok_or_else(lost_register)?;
-    if register.has_nulls || aggregate.kind == Kind::Count {
+    if register.has_nulls {
         apply_rows(aggregate, register, ends, open, finished);
         return Ok(());
     }
@@ -111,6 +111,7 @@ pub fn apply(
                 });
             }
         }
+        (Kind::Count, _) => count_all(ends, open.state, finished),
         (Kind::First, _) => first(register.ints(count), ends, open.state, finished, aggregate.null_bit),
         _ => last(register.ints(count), ends, open.state, finished),
     }
@@ -497,6 +498,17 @@ impl<F: Fn(i64, i64) -> i64> Kernel for BestInt<'_, F> {
         }
         *self.state = [carried, SEEN];
     }
+}
+
+fn count_all(ends: &[u32], state: &mut [i64], finished: Finished<'_>) {
+    let Some(count) = state.first_mut() else { return };
+    let mut starts = std::iter::once(0).chain(ends.iter().copied());
+    let mut lengths = ends.iter().zip(&mut starts).map(|(end, start)| i64::from(*end - start));
+    for (out, length) in finished.low.iter_mut().zip(&mut lengths) {
+        *out = *count + length;
+        *count = 0;
+    }
+    *count += lengths.next().unwrap_or_default();
 }
 
 fn first(values: &[i64], ends: &[u32], state: &mut [i64], finished: Finished<'_>, null_bit: i64) {

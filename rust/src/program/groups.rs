@@ -242,6 +242,8 @@ struct BucketRuns<'v> {
 const MOST_BUCKETS: i64 = 1 << 20;
 /// Distances below it are exact as floats, and so is their sum with 2^52.
 const MOST_DISTANCE: i64 = 1 << 51;
+/// Rows of a bucket from which following it is faster than numbering its rows.
+const LONG_RUN: usize = 64;
 const TWO_52: f64 = 4_503_599_627_370_496.0;
 
 impl Kernel for BucketRuns<'_> {
@@ -266,6 +268,10 @@ impl Kernel for BucketRuns<'_> {
             self.ends.push(self.values.len() as u32);
             self.starts.push(first.start);
             return first;
+        }
+        // Following costs a search a bucket, numbering a few operations a row.
+        if farthest / (self.width as u64) < (self.values.len() / LONG_RUN) as u64 {
+            return self.follow(first);
         }
         self.number(first)
     }

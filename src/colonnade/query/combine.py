@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -23,12 +24,45 @@ _WIDEST: Final = 1 << 62  # of a key made of several
 
 def combine_groups(plan: Plan, work: Groups, partials: Sequence[Partial]) -> pl.DataFrame:
     """Make the frame of a grouped plan from the partial rows of its tasks, in their order."""
-    partial = joined(partials)
-    words = _folded(partial.layout, partial.words)
-    if not partial.layout.keys and not len(words[0]):
-        words = _of_nothing(words)
-    frame = pl.DataFrame(_columns(partial, words))
+    partials = [partial for partial in partials if len(partial.words[0])] or partials[:1]
+    if _are_finished(partials):
+        frame = pl.concat([pl.DataFrame(_columns(partial, partial.words)) for partial in partials])
+    else:
+        partial = joined(partials)
+        words = _folded(partial.layout, partial.words)
+        if not partial.layout.keys and not len(words[0]):
+            words = _of_nothing(words)
+        frame = pl.DataFrame(_columns(partial, words))
     return frame if work.fill is None else filled(frame, work, work.fill, plan.schema)
+
+
+def _are_finished(partials: Sequence[Partial]) -> bool:
+    """Tell whether each partial row is a group of its own and all stand in order: nothing is to add."""
+    if not len(partials[0].words[0]) or not partials[0].layout.keys:
+        return False
+    for before, after in pairwise(partials):
+        if not _row_key(before, len(before.words[0]) - 1) < _row_key(after, 0):
+            return False
+    for partial in partials:
+        keys = [_ordered(partial.words, number, key) for number, key in enumerate(partial.layout.keys)]
+        is_sorted, fresh = _compared(keys, len(partial.words[0]))
+        if not (is_sorted and fresh.all()):
+            return False
+    return True
+
+
+def _row_key(partial: Partial, row: int) -> list[tuple[bool, int | bytes]]:
+    """Give the keys of one partial row, comparable between partials: symbols by their bytes, null last."""
+    found: list[tuple[bool, int | bytes]] = []
+    words = [word[row : row + 1] for word in partial.words]
+    for number, (key, symbols) in enumerate(zip(partial.layout.keys, partial.symbols, strict=False)):
+        value: int | bytes = int(_ordered(words, number, key)[0])
+        is_null = bool(words[0][0] >> number & 1)
+        if symbols is not None:
+            text = None if is_null or not len(symbols) else symbols[value]
+            is_null, value = text is None, b"" if text is None else str(text).encode()
+        found.append((is_null, value))
+    return found
 
 
 def _folded(layout: Layout, words: Words) -> Words:
@@ -52,8 +86,10 @@ def _ordered(words: Words, number: int, key: Value) -> NDArray[np.int64]:
     if key.values == FLOAT:
         bits = np.where(np.isnan(word.view(np.float64)), np.int64(0x7FF8 << 48), word)
         word = np.where(bits < 0, ~bits ^ _LOWEST, bits)
+    if not words[0].any():
+        return word
     null = (words[0] >> number) & 1
-    return np.where(null == 1, _HIGHEST, word) if null.any() else word
+    return np.where(null == 1, _HIGHEST, word)
 
 
 def _order_of(

@@ -74,7 +74,7 @@ def combine(source: TableSource, plan: Plan, results: Iterable[Any]) -> pl.DataF
     """Make one frame of the results of all tasks; without any, an empty one with the full schema."""
     found = list(results) or [run_spans(source, plan, np.empty((0, 3), dtype=np.int64))]
     if isinstance(plan.work, Groups):
-        return combine_groups(plan, plan.work, found)
+        return combine_groups(plan, plan.work, [partial for partials in found for partial in partials])
     frames: list[pl.DataFrame] = found
     return frames[0] if len(frames) == 1 else pl.concat(frames, rechunk=False)
 

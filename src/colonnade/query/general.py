@@ -29,8 +29,8 @@ from colonnade.query.scan import DATE, PART, START, STOP, Scan, search
 from colonnade.query.scratch import ScratchColumn, ScratchPart
 from colonnade.store.source import TableSource
 
-_ROW_BUDGET: Final = 4 << 20  # some ten milliseconds a call, so that Ctrl-C works between calls
-_OUT_ROWS: Final = 1 << 17
+_ROW_BUDGET: Final = 5 << 20  # a task at once, some 20 ms, so that Ctrl-C works between calls
+_OUT_ROWS: Final = 1 << 17  # of one output, some MB: larger ones come from fresh, unmapped memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,35 +81,30 @@ class _Stretch:
     is_cut: bool  # whether the clock is changed on the date
 
 
-def aggregate(source: TableSource, scan: Scan, work: Groups) -> Partial:
-    """Group and aggregate what a scan reads."""
+def aggregate(source: TableSource, scan: Scan, work: Groups) -> list[Partial]:
+    """Group and aggregate what a scan reads; partial rows stand in the order of the rows they are made of."""
     scope = Scope(source.name, scan.schema)
     buckets = tuple(
         dict.fromkeys(
             key.node for key in work.keys if isinstance(key.node, Bucket) and has_segments(key.node, scope)
         )
     )
-    draft = _lower(
-        scope,
-        scan,
-        work,
-        _Stretch(scan.pieces, _first_part(scan), None, is_cut=False),
-        buckets=buckets,
-        known=None,
-    )
+    first = _Stretch(scan.pieces, _first_part(scan), None, is_cut=False)
+    draft = _lower(scope, scan, work, first, buckets=buckets, known=None)
     texts = list(draft.lowering.text_columns)
     known: Lowering | None = None
     if draft.lowering.calculated or _are_mixed(scan, texts):
         known = draft.lowering
         scan = _with_calculated(scan, work, known)
-    partials = [
-        _run(scan, _lower(scope, scan, work, stretch, buckets=buckets, known=known), stretch, scope)
-        for stretch in _stretches(source, scan, texts, buckets, scope)
-    ]
+    partials: list[Partial] = []
+    for stretch in _stretches(source, scan, texts, buckets, scope):
+        is_drafted = known is None and _depends_on(stretch, buckets) == _depends_on(first, buckets)
+        lowered = draft if is_drafted else _lower(scope, scan, work, stretch, buckets=buckets, known=known)
+        partials += _run(scan, lowered, stretch, scope)
     if not partials:
         symbols = tuple(_no_symbols(value) for value in (*draft.layout.keys, *draft.layout.aggregates))
-        return Partial(draft.layout, [np.empty(0, np.int64) for _ in draft.places], symbols)
-    return joined(partials)
+        partials = [Partial(draft.layout, [np.empty(0, np.int64) for _ in draft.places], symbols)]
+    return partials
 
 
 def _no_symbols(value: Value) -> pl.Series | None:
@@ -121,6 +116,12 @@ def _first_part(scan: Scan) -> int | None:
 
 
 # ---- lowering
+
+
+def _depends_on(stretch: _Stretch, buckets: tuple[Bucket, ...]) -> tuple[int | None, tuple[int, ...]]:
+    """Give what of a stretch its program depends on: whose dictionaries, and the offsets of buckets."""
+    offsets = (0,) * len(buckets) if stretch.segment is None else tuple(stretch.segment.offsets)
+    return stretch.part, offsets
 
 
 def _lower(
@@ -136,7 +137,7 @@ def _lower(
         found = None if stretch.part is None else scan.parts[stretch.part].column(name).dictionary
         return pl.Series([], dtype=pl.String) if found is None else found
 
-    offsets = (0,) * len(buckets) if stretch.segment is None else stretch.segment.offsets
+    _, offsets = _depends_on(stretch, buckets)
     lowering = Lowering(scope, dictionary_of, dict(zip(buckets, offsets, strict=True)))
     if known is not None:
         lowering.calculated = known.calculated
@@ -378,22 +379,29 @@ def _within(scan: Scan, pieces: NDArray[np.int64], segment: Segment) -> NDArray[
 # ---- running
 
 
-def _run(scan: Scan, lowered: _Lowered, stretch: _Stretch, scope: Scope) -> Partial:
-    words = run_pieces(scan, lowered.program, list(lowered.lowering.columns), stretch.pieces)
-    keys = len(lowered.layout.keys)
+def _run(scan: Scan, lowered: _Lowered, stretch: _Stretch, scope: Scope) -> list[Partial]:
+    outputs = run_pieces(scan, lowered.program, list(lowered.lowering.columns), stretch.pieces)
+    symbols = _symbols(scan, lowered, stretch)
+    return [Partial(lowered.layout, _laid_out(words, lowered, stretch, scope), symbols) for words in outputs]
+
+
+def _laid_out(
+    words: NDArray[np.int64], lowered: _Lowered, stretch: _Stretch, scope: Scope
+) -> list[NDArray[np.int64]]:
+    """Give the words of the layout for the output of a program."""
     nulls = words[0]
-    if lowered.null_bits != list(range(len(lowered.null_bits))):
+    if lowered.null_bits != list(range(len(lowered.null_bits))) and nulls.any():
         nulls = np.zeros(len(words[0]), dtype=np.int64)
         for bit, place in enumerate(lowered.null_bits):
             nulls |= ((words[0] >> place) & 1) << bit
     result = [nulls, *(words[place] for place in lowered.places[1:])]
     if stretch.is_cut and stretch.segment is not None:
         zone = scope.zone_of(scope.schema.columns[scope.schema.sort_by or ""])
-        for number, bucket in enumerate(lowered.layout.keys[:keys]):
+        for number, bucket in enumerate(lowered.layout.keys):
             if zone is not None and bucket.name in _cut_keys(lowered):
                 valid = (nulls >> number) & 1 == 0
                 result[1 + number] = relabelled(result[1 + number], stretch.segment, zone, valid)
-    return Partial(lowered.layout, result, _symbols(scan, lowered, stretch))
+    return result
 
 
 def _cut_keys(lowered: _Lowered) -> set[str]:
@@ -416,7 +424,7 @@ def _symbols(scan: Scan, lowered: _Lowered, stretch: _Stretch) -> tuple[pl.Serie
 def run_pieces(
     scan: Scan, program: Program, columns: Sequence[str], pieces: NDArray[np.int64]
 ) -> list[NDArray[np.int64]]:
-    """Run a program over pieces; give its output, one array a word."""
+    """Run a program over pieces; give its output in turn, each ``int64[words, rows]``."""
     numbers = pieces[:, PART]
     used, renumbered = np.unique(numbers, return_inverse=True)
     inputs = []
@@ -431,21 +439,13 @@ def run_pieces(
     state = np.zeros(state_words, dtype=np.int64)
     rows = int((pieces[:, STOP] - pieces[:, START]).sum())
     capacity = max(16, min(rows + 1, _OUT_ROWS))
-    chunks: list[NDArray[np.int64]] = []
+    outputs: list[NDArray[np.int64]] = []
     done = False
     while not done:
         out = np.empty((output_words, capacity), dtype=np.int64)
-        filled = 0
-        while not done and filled < capacity:
-            target = out if filled == 0 else np.empty((output_words, capacity - filled), dtype=np.int64)
-            emitted, done = run_program(words, inputs, run, state, target, _ROW_BUDGET)
-            if target is not out:
-                out[:, filled : filled + emitted] = target[:, :emitted]
-            filled += emitted
-        chunks.append(out[:, :filled])
-    if len(chunks) == 1:
-        return list(chunks[0])
-    return [np.concatenate([chunk[word] for chunk in chunks]) for word in range(output_words)]
+        emitted, done = run_program(words, inputs, run, state, out, _ROW_BUDGET)
+        outputs.append(out[:, :emitted])
+    return outputs
 
 
 # ---- joining

@@ -41,7 +41,7 @@ class Task:
         """Rows of the spans, before conditions on times and rows."""
         return int((self.spans[:, 2] - self.spans[:, 1]).sum())
 
-    def run(self, source: TableSource | None = None) -> pl.DataFrame | Partial:
+    def run(self, source: TableSource | None = None) -> pl.DataFrame | list[Partial]:
         """Run here; opens the table by path and version where no source is given."""
         opened = open_source(Path(self.plan.path), self.plan.version) if source is None else source
         return run_spans(opened, self.plan, self.spans)
@@ -52,7 +52,7 @@ class Task:
         return f"Task({table}, {dates} partitions, {self.row_count} rows)"
 
 
-def run_spans(source: TableSource, plan: Plan, spans: Spans) -> pl.DataFrame | Partial:
+def run_spans(source: TableSource, plan: Plan, spans: Spans) -> pl.DataFrame | list[Partial]:
     """Read the spans and do the plan's work on them."""
     conditions = split_conditions(plan)
     work = plan.work
