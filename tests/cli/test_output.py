@@ -75,6 +75,21 @@ def test_file_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch):
     assert [one.name for one in tmp_path.iterdir()] == ["bars.csv"]
 
 
+def test_file_that_cannot_be_written_is_named_as_the_user_wrote_it(tmp_path, monkeypatch):
+    with pytest.raises(FileNotFoundError) as missing:
+        output.write_file(pl.DataFrame({"a": [1]}), tmp_path / "no" / "bars.csv")
+
+    def full(*_):
+        raise OSError("No space left on device (os error 28)")  # as Polars says it
+
+    monkeypatch.setattr(pl.DataFrame, "write_csv", full)
+    with pytest.raises(OSError, match="No space left") as refused:
+        output.write_file(pl.DataFrame({"a": [1]}), tmp_path / "bars.csv")
+
+    assert missing.value.filename == str(tmp_path / "no" / "bars.csv")
+    assert refused.value.filename == str(tmp_path / "bars.csv")
+
+
 def test_times_keep_their_type_in_parquet(tmp_path):
     output.write_file(FRAME, tmp_path / "bars.parquet")
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import csv
+import errno
 import gzip
 import io
 import lzma
+import re
 import zipfile
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from colonnade.errors import ColonnadeError, NotFoundError, RowError, SourceError
+from colonnade.errors import ColonnadeError, NotFoundError, RowError, SchemaError, SourceError
 from colonnade.ingest.writer import ingest
 from ingest.reading import database, description, parsed, stored
 
@@ -299,4 +301,117 @@ def test_a_type_that_has_no_place_is_refused_by_name(db, dtype):
     with pytest.raises(ColonnadeError, match="odd"):
         ingest(db, "t", frame, date="2024-01-02")
 
+    assert_nothing_is_left(db)
+
+
+# Files that nobody described
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("1672531436,90.54,1.1\n1672531471,90.45,1.0\n", "header = false"),
+        ("AAPL,2024-01-02 09:30:00,high\n", "header = false"),
+        ("time|sym|price\n2024-01-02 09:30:00|AAPL|1\n", "delimiter = '|'"),
+        ("time\tsym\n2024-01-02 09:30:00\tAAPL\n", r"delimiter = '\t'"),
+        ("time;price\n2024-01-02 09:30:00;1\n", "delimiter = ';'"),
+        ('{\n  "results": [\n', "JSON"),
+        ('[[1570752011620,"13519807",null]]\n', "JSON"),
+        ("[\n1\n", "JSON"),
+        ("\0\x0cSymbols,\n", "NUL"),
+    ],
+)
+def test_a_first_line_that_holds_no_names_is_refused(db, tmp_path, content, reason):
+    path = write(tmp_path, content)
+
+    with pytest.raises(SourceError) as caught:
+        ingest(db, "trade", path, date="2024-01-02")
+
+    assert reason in str(caught.value)
+    assert str(path) in str(caught.value)
+    assert_nothing_is_left(db)
+
+
+def test_names_that_look_like_values_are_taken_where_a_description_says_so(db, tmp_path):
+    path = write(tmp_path, "price,2024\n1.5,2\n")
+
+    ingest(db, "trade", path, format=description(header=True), date="2024-01-02")
+
+    assert stored(db).columns == ["price", "2024", "days"]
+
+
+def test_a_file_without_a_date_is_named_and_its_numbers_are_not_given_a_unit(db, tmp_path):
+    path = write(tmp_path, "timestamp,sym,price\n1583020803145000,XBT,1\n")
+
+    with pytest.raises(SchemaError) as caught:
+        ingest(db, "trade", path)
+
+    for word in (str(path), "s, ms, us or ns", "date='2024-01-02'", "--date 2024-01-02"):
+        assert word in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_a_column_called_like_symbols_is_one_however_many_there_are(db, tmp_path, kind):
+    frame = pl.DataFrame({"sym": [f"S{n}" for n in range(70_000)], "price": 1.5})
+    path = tmp_path / f"many.{kind}"
+    frame.write_csv(path) if kind == "csv" else frame.write_parquet(path)
+
+    ingest(db, "trade", path, date="2024-01-02")
+
+    assert str(db.table("trade").current().schema.columns["sym"]) == "symbol"
+
+
+# The file of bad rows
+
+
+def test_a_file_of_bad_rows_replaces_only_its_like(db, tmp_path):
+    path = write(tmp_path, with_line_4("2024-01-02 09:31:00,AAPL,much,1"))
+    bad = tmp_path / "bad.csv"
+
+    with pytest.raises(SourceError, match="holds something else"):
+        ingest(db, "trade", path, format=DESCRIBED, bad_rows=path, **KEYS)
+    for mode in (None, "replace"):
+        ingest(db, "trade", path, format=DESCRIBED, bad_rows=bad, mode=mode, again=True, **KEYS)
+
+    assert path.read_text() == with_line_4("2024-01-02 09:31:00,AAPL,much,1")
+    assert len(bad.read_text().splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("keys", "reason"),
+    [
+        ({"tz": "Europe/Paris"}, "made without tz, not with 'Europe/Paris'"),
+        ({"part_by": "time"}, "made with part_by='sym', not with 'time'"),
+        ({"date": "sym"}, "takes its dates from column 'time', not from column 'sym'"),
+    ],
+)
+def test_other_keys_than_the_table_has_are_refused(db, tmp_path, keys, reason):
+    path = write(tmp_path, GOOD)
+    ingest(db, "trade", path, **KEYS)
+
+    with pytest.raises(SchemaError, match=re.escape(reason)):
+        ingest(db, "trade", path, mode="append", again=True, **keys)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_bad_rows_that_can_not_be_written_are_named_and_nothing_is_committed(db, tmp_path):
+    path = write(tmp_path, with_line_4("2024-01-02 09:31:00,AAPL,much,1"))
+
+    with pytest.raises(SourceError, match="bad rows to '/dev/full': No space left"):
+        ingest(db, "trade", path, format=DESCRIBED, bad_rows="/dev/full", **KEYS)
+
+    assert_nothing_is_left(db)
+
+
+def test_a_full_disk_is_named_and_leaves_nothing(db, tmp_path, monkeypatch):
+    def full(folder, *_, **__):
+        folder.mkdir(parents=True)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("colonnade.ingest.writer.write_part", full)
+
+    with pytest.raises(OSError, match="No space left") as caught:
+        ingest(db, "trade", write(tmp_path, GOOD), **KEYS)
+
+    assert caught.value.filename == str(db.path / "trade")
     assert_nothing_is_left(db)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NoReturn
 
@@ -70,7 +71,7 @@ def write_file(frame: pl.DataFrame, path: Path) -> None:
     """Write a frame in the form that the file's name says; the file appears when it is whole."""
     unfinished = path.with_name(f".{path.name}.unfinished")
     try:
-        with unfinished.open("wb") as file:
+        with _place_named(path), unfinished.open("wb") as file:
             match path.suffix.lower():
                 case ".csv":
                     frame.write_csv(file)
@@ -81,6 +82,15 @@ def write_file(frame: pl.DataFrame, path: Path) -> None:
         unfinished.replace(path)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def _place_named(path: Path) -> Iterator[None]:
+    """Name the file that the user gave where the system refuses a write."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from None
 
 
 def remark(text: str) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -55,7 +56,7 @@ class BadRows:
     Parameters
     ----------
     path
-        File to write, replaced if it is there; None raises instead.
+        File to write; None raises instead. A file of bad rows that is there is replaced, any other refused.
     """
 
     def __init__(self, path: str | Path | None) -> None:
@@ -65,20 +66,18 @@ class BadRows:
 
     def __enter__(self) -> Self:
         if self._path is not None:
-            try:
+            with self._refusal_named():
+                _check_replaceable(self._path)
                 self._file = self._path.open("w", encoding="utf-8", newline="")
-            except OSError as error:
-                raise SourceError(
-                    f"can't write bad rows to '{self._path}': {error.strerror or error}"
-                ) from None
-            csv.writer(self._file).writerow(HEADER)
+                csv.writer(self._file).writerow(HEADER)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._file is not None:
-            self._file.close()
+            with self._refusal_named():
+                self._file.close()
 
     def take(self, rows: Sequence[BadRow]) -> None:
         """Write the rows, or raise `RowError` for the first of them."""
@@ -87,5 +86,29 @@ class BadRows:
         self.count += len(rows)
         if self._file is None:
             raise rows[0].error()
-        writer = csv.writer(self._file)
-        writer.writerows((row.file, row.line, row.column or "", row.reason, row.row) for row in rows)
+        with self._refusal_named():
+            writer = csv.writer(self._file)
+            writer.writerows((row.file, row.line, row.column or "", row.reason, row.row) for row in rows)
+
+    def finish(self) -> None:
+        """Hand what was written to the system; it must come before the other rows are committed."""
+        if self._file is not None:
+            with self._refusal_named():
+                self._file.flush()
+
+    @contextmanager
+    def _refusal_named(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise SourceError(f"can't write bad rows to '{self._path}': {error.strerror or error}") from None
+
+
+def _check_replaceable(path: Path) -> None:
+    """Refuse a file with other content, such as the source itself."""
+    if not path.is_file() or path.stat().st_size == 0:
+        return
+    with path.open("rb") as file:
+        start = file.readline(1024)
+    if start.strip() != ",".join(HEADER).encode():
+        raise SourceError(f"can't write bad rows to '{path}': it holds something else; name another file")

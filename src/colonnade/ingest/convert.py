@@ -202,7 +202,7 @@ def _times(values: pl.Series, plan: FieldPlan, date: dt.date | None) -> pl.Serie
         if described.layout and "%" in described.layout:
             return pattern_times(values, plan.type, described.layout, described.ambiguous)
         return iso_times(values, plan.type, described.ambiguous)
-    hint = f"say its unit, for example columns={{{plan.name!r}: {{'unit': 'ms'}}}}"
+    hint = f"say its unit in a description, or with columns={{{plan.name!r}: {{'unit': 'ms'}}}}"
     raise ColumnTypeError(f"column {plan.name!r} holds {values.dtype}, expected {plan.type}; {hint}")
 
 
@@ -221,7 +221,9 @@ def ns_to_times(ns: pl.Series, plan: FieldPlan, date: dt.date | None, epoch: str
         reason = (
             f"column {plan.name!r} counts from midnight and is a timestamp, but the trading date isn't given"
         )
-        raise ColumnTypeError(f"{reason}; pass date=, or let the file name tell it, or use the type 'time'")
+        raise ColumnTypeError(
+            f"{reason}; pass date= or --date, or let the file name tell it, or use the type 'time'"
+        )
     wall = (ns + date_to_days(date) * _DAY_NS).cast(pl.Datetime("ns"))
     return in_zone(wall, kind, plan.description.ambiguous)
 

@@ -74,8 +74,8 @@ class DateRule:
 
 
 WAYS_TO_A_DATE: Final = (
-    "pass date='2024-01-02' for all rows or date='COLUMN', or describe where the date stands (a group named "
-    "date in the file pattern, or the type of a time column)"
+    "pass date='2024-01-02' or --date 2024-01-02 for all rows, or a column's name in its place, "
+    "or describe where the date stands (a group named date in the file pattern, or the type of a time column)"
 )
 
 

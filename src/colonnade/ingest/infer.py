@@ -6,25 +6,56 @@ one. Later rows that don't fit are errors, never a silent change of type.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Final
 
 import polars as pl
 
+from colonnade.errors import SourceError
 from colonnade.ingest.clock import has_offset, iso_times
+from colonnade.ingest.roles import is_symbol_name
 from colonnade.schema import ColumnType
 
 _MIN_ROWS_FOR_STRING: Final = 1000
 _DISTINCT_SHARE: Final = 0.9  # above it text is nearly unique, and a dictionary would only cost
 _MAX_EXACT_DIGITS: Final = 15
+_JSON: Final = re.compile(r"\s*(\{|\[\s*([\[{\"\d-]|$))")
+_OTHER_DELIMITERS: Final = ("|", "\t", ";")
+_VALUE: Final = re.compile(r"\s*([+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$|\d\d\d\d-\d\d-\d\d)")
 
 
-def infer_text_type(values: pl.Series, *, zone: str | None = None) -> ColumnType:
+def check_names(names: Sequence[str], label: str) -> None:
+    """Refuse the first line of a file that nobody described where it isn't a header with commas.
+
+    Raises
+    ------
+    SourceError
+        If it is JSON, has another delimiter, or holds a number or a date as a row does.
+    """
+    if _JSON.match(names[0]):
+        raise SourceError(
+            f"{label}: this looks like JSON, which isn't supported; convert it to CSV or Parquet"
+        )
+    delimiter = next((mark for mark in _OTHER_DELIMITERS if mark in names[0]), None)
+    if len(names) == 1 and delimiter is not None:
+        reason = f"{label}: the first line has no comma, but {delimiter!r}"
+        raise SourceError(f"{reason}; describe the source with delimiter = {delimiter!r}")
+    value = next((name for name in names if _VALUE.match(name)), None)
+    if value is not None:
+        reason = f"{label}: the first line holds {value!r}, so it looks like a row and not like names"
+        raise SourceError(f"{reason}; describe the source with header = false, or true if these are names")
+
+
+def infer_text_type(values: pl.Series, name: str, *, zone: str | None = None) -> ColumnType:
     """Choose the type of a text column.
 
     Parameters
     ----------
     values
         Text, null where a field is empty.
+    name
+        Name of the column.
     zone
         Zone in which timestamps that carry an offset are shown; UTC without it.
     """
@@ -42,11 +73,16 @@ def infer_text_type(values: pl.Series, *, zone: str | None = None) -> ColumnType
         time = _time_type(stripped, zone)
         if time is not None:
             return time
-    return text_type(known)
+    return text_type(known, name)
 
 
-def text_type(values: pl.Series) -> ColumnType:
-    """Choose between symbol and string: text whose values are nearly all distinct is a string."""
+def text_type(values: pl.Series, name: str) -> ColumnType:
+    """Choose between symbol and string: text whose values are nearly all distinct is a string.
+
+    A column that is called as symbols are is one however many there are.
+    """
+    if is_symbol_name(name):
+        return ColumnType("symbol")
     rows = len(values)
     if rows >= _MIN_ROWS_FOR_STRING and values.n_unique() > _DISTINCT_SHARE * rows:
         return ColumnType("string")

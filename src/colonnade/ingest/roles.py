@@ -49,6 +49,11 @@ def guess_roles(columns: Mapping[str, ColumnType]) -> dict[str, str]:
     return roles
 
 
+def is_symbol_name(name: str) -> bool:
+    """Whether a column of this name is taken for the symbol."""
+    return folded(name) in _NAMES["symbol"]
+
+
 def complete_roles(
     columns: Mapping[str, ColumnType],
     *,

@@ -131,4 +131,6 @@ def check_file_sets(sources: Sequence[Source], request: Request) -> None:
         if missing:
             have = f"{len(members)} of {len(wanted.members)} files" + (f" of {date}" if date else "")
             reason = f"the set of files is incomplete: there are {have}, {', '.join(missing)} are missing"
-            raise SourceError(f"{reason}; pass them all as one ingest, or say allow_incomplete=True")
+            raise SourceError(
+                f"{reason}; pass them all as one ingest, or pass allow_incomplete=True or --allow-incomplete"
+            )

@@ -86,19 +86,23 @@ def new_schema(
             Schema(columns).column(name, where=where)
     if keys.tz is not None:
         zone_info(keys.tz)
-    date_column = _date_column(columns, keys, sort_by, has_date=has_date)
+    date_column = _date_column(columns, keys, sort_by, has_date=has_date, where=where)
     if keys.partition_by in columns and columns[keys.partition_by].kind != "date":
         kind = columns[keys.partition_by]
         reason = (
             f"column {keys.partition_by!r} of {where} has the name of the partition column but type {kind}"
         )
-        raise SchemaError(f"{reason}; pass partition_by='NAME', or rename it in a description")
+        raise SchemaError(
+            f"{reason}; pass partition_by='NAME' or --partition-by NAME, or rename it in a description"
+        )
     if keys.partition_by in columns and date_column != keys.partition_by:
         told = "is given" if date_column is None else f"comes from column {date_column!r}"
         reason = (
             f"column {keys.partition_by!r} of {where} has the name of the partition column, whose date {told}"
         )
-        raise SchemaError(f"{reason}; pass partition_by='NAME', or rename it in a description")
+        raise SchemaError(
+            f"{reason}; pass partition_by='NAME' or --partition-by NAME, or rename it in a description"
+        )
     return Schema(
         columns=dict(columns),
         part_by=part_by,
@@ -112,7 +116,7 @@ def new_schema(
 
 
 def _date_column(
-    columns: Mapping[str, ColumnType], keys: Keys, sort_by: str | None, *, has_date: bool
+    columns: Mapping[str, ColumnType], keys: Keys, sort_by: str | None, *, has_date: bool, where: str
 ) -> str | None:
     named = keys.date_column
     if named is not None:
@@ -133,8 +137,9 @@ def _date_column(
     found = f"columns {', '.join(map(repr, dated))} could" if dated else "no column does"
     time = sort_by or guess_roles(columns).get("time")
     if time is not None and columns[time].kind.startswith(("int", "uint")):
-        found += f"; column {time!r} holds numbers, whose unit columns={{{time!r}: {{'unit': 'ns'}}}} tells"
-    raise SchemaError(f"nothing tells the trading date of the rows: {found}; {WAYS_TO_A_DATE}")
+        told = f"a description or columns={{{time!r}: {{'unit': UNIT}}}}"
+        found += f"; column {time!r} holds numbers, whose unit (s, ms, us or ns) {told} tells"
+    raise SchemaError(f"{where}: nothing tells the trading date of the rows: {found}; {WAYS_TO_A_DATE}")
 
 
 def check_keys(schema: Schema, keys: Keys, *, table: str) -> None:
@@ -145,7 +150,8 @@ def check_keys(schema: Schema, keys: Keys, *, table: str) -> None:
         if value is not None and value != have[name]:
             if name != "tz" and value not in schema.columns:
                 schema.column(value, where=f"table {table!r}")
-            raise SchemaError(f"table {table!r} has {name}={have[name]!r}, not {value!r}; leave it out")
+            made = f"without {name}" if have[name] is None else f"with {name}={have[name]!r}"
+            raise SchemaError(f"table {table!r} was made {made}, not with {value!r}; leave it out")
     if keys.partition_by not in ("date", schema.partition_by):
         raise SchemaError(
             f"table {table!r} has partition_by={schema.partition_by!r}, not {keys.partition_by!r}"
@@ -153,6 +159,7 @@ def check_keys(schema: Schema, keys: Keys, *, table: str) -> None:
     if keys.day_start is not None and parse_day_start(keys.day_start) != schema.day_start_ns:
         raise SchemaError(f"table {table!r} has another day_start than {keys.day_start!r}; leave it out")
     if keys.date_column is not None and keys.date_column != schema.date_column:
+        told = "what each ingest gives" if schema.date_column is None else f"column {schema.date_column!r}"
         raise SchemaError(
-            f"table {table!r} takes its dates from {schema.date_column!r}, not {keys.date_column!r}"
+            f"table {table!r} takes its dates from {told}, not from column {keys.date_column!r}"
         )

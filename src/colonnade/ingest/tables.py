@@ -119,7 +119,7 @@ def _types(
         if isinstance(dtype, pl.String):
             first = next(_batches(lazy.head(_BATCH_ROWS), label), None) if first is None else first
             known = pl.Series([], dtype=pl.String) if first is None else first[field].drop_nulls()
-            types[column.name] = text_type(known)
+            types[column.name] = text_type(known, column.name)
         else:
             types[column.name] = _type_of(label, field, dtype)
     return {name: kind or ColumnType("symbol") for name, kind in types.items()}
@@ -127,10 +127,10 @@ def _types(
 
 def _type_of(label: str, name: str, dtype: pl.DataType) -> ColumnType:
     if dtype == pl.Null:
-        hint = f"give its type, for example types={{{name!r}: 'symbol'}}, or describe it with drop = true"
+        hint = f"describe it with a type or with drop = true, or pass types={{{name!r}: 'symbol'}}"
         raise ColumnTypeError(f"{label}: column {name!r} holds nothing but nulls and has no type; {hint}")
     if isinstance(dtype, pl.Decimal):
-        hint = f"pass types={{{name!r}: 'float64'}} to take the nearest floats"
+        hint = f"describe it as float64, or pass types={{{name!r}: 'float64'}}, to take the nearest floats"
         raise ColumnTypeError(f"{label}: column {name!r} holds {dtype}, which has no place yet; {hint}")
     try:
         return ColumnType.of_polars(dtype)

@@ -99,6 +99,8 @@ class TextRows:
         if not line.strip():
             raise SourceError(f"{self.stream.label}: the file is empty; expected a header line with names")
         self.header_line = line
+        if b"\0" in line:
+            raise SourceError(f"{self.stream.label}: the header holds a NUL byte; the file is no text")
         try:
             text = line.decode()
         except UnicodeDecodeError:
@@ -137,7 +139,9 @@ class TextRows:
         if trailer.required:
             found = body[cut:][:120].decode(errors="replace")
             reason = f"{self.stream.label}: the last line isn't {trailer.pattern!r} but {found!r}"
-            raise SourceError(f"{reason}; the file may be cut short, or say allow_incomplete=True")
+            raise SourceError(
+                f"{reason}; the file may be cut short, or pass allow_incomplete=True or --allow-incomplete"
+            )
         return last
 
 

@@ -17,7 +17,7 @@ from colonnade.ingest.bad_rows import BadRows
 from colonnade.ingest.convert import FieldPlan
 from colonnade.ingest.description import EdgeLine, SourceDescription, parse_date
 from colonnade.ingest.fields import Layout, match_fields, planned, with_overrides
-from colonnade.ingest.infer import infer_text_type
+from colonnade.ingest.infer import check_names, infer_text_type
 from colonnade.ingest.parse import RowParser
 from colonnade.ingest.request import OpenedRows, Request, check_columns, for_part_key, known_type
 from colonnade.ingest.streams import TextStream, Watch, text_streams
@@ -69,6 +69,8 @@ def _open_stream(
     pieces = rows.pieces()
     first = next(pieces, None)
     names = rows.header
+    if description is AUTOMATIC and names is not None:
+        check_names(names, stream.label)
     count = len(names) if names is not None else _field_count(first, description)
     layout = match_fields(description, names, count=count, groups=groups, label=stream.label)
     layout = with_overrides(layout, request.overrides, label=stream.label)
@@ -138,7 +140,7 @@ def _types(
             if kind is None and name in fields.columns:
                 values = fields[name]
                 zone = columns[name].zone or request.zone
-                types[name] = infer_text_type(values.set(values == "", None), zone=zone)
+                types[name] = infer_text_type(values.set(values == "", None), name, zone=zone)
     return {name: kind or ColumnType("symbol") for name, kind in types.items()}
 
 
@@ -203,11 +205,16 @@ def _check_edges(rows: TextRows, description: SourceDescription, count: int, dat
 def _check_edge(where: str, facts: EdgeFacts, wanted: EdgeLine, count: int, date: dt.date | None) -> None:
     if facts.row_count is not None and facts.row_count != count:
         reason = f"{where}: {facts.text[:60].strip()!r} counts {facts.row_count} rows, but {count} were read"
-        raise SourceError(f"{reason}; the file is incomplete, or say allow_incomplete=True")
+        raise SourceError(
+            f"{reason}; the file is incomplete, or pass allow_incomplete=True or --allow-incomplete"
+        )
     if facts.date is not None and date is not None:
         told = parse_date(facts.date, wanted.date_format, where=where)
         if told != date:
             reason = (
                 f"{where}: {facts.text[:60].strip()!r} tells the date {told}, but the trading date is {date}"
             )
-            raise SourceError(f"{reason}; give date={str(told)!r}, or say allow_incomplete=True")
+            raise SourceError(
+                f"{reason}; pass date={str(told)!r} or --date {told}, "
+                "or allow_incomplete=True or --allow-incomplete"
+            )

@@ -6,7 +6,7 @@ import contextlib
 import datetime as dt
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -177,8 +177,9 @@ def ingest(
     found = sources_of(sources)
     check_file_sets(found, request)
     settings = _CompressionSettings(compression, goal, base)
-    with BadRows(bad_rows) as bad, _Rows(store, base, keys, request, mode) as rows:
+    with _place_named(store), BadRows(bad_rows) as bad, _Rows(store, base, keys, request, mode) as rows:
         rows.read(found, bad, memory, _watch(found, progress))
+        bad.finish()  # before the commit: a row is in the table or in the file
         entries = tuple(entry for source in found if (entry := source.entry()) is not None)
         version, additions = _write(
             store, base, rows, mode=mode, entries=entries, settings=settings, again=again, threads=threads
@@ -195,6 +196,17 @@ def ingest(
         seconds=time.perf_counter() - started,
         version=version,
     )
+
+
+@contextlib.contextmanager
+def _place_named(store: TableStore) -> Iterator[None]:
+    """Name the table's folder where the system refuses a write without saying of what, as on a full disk."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise
+        raise OSError(error.errno, error.strerror, str(store.path)) from error
 
 
 class _Rows:
@@ -266,7 +278,8 @@ class _Rows:
             if self._base.position(value) is not None:
                 date = days_to_date(value)
                 reason = f"table {self._store.name!r} holds rows of {date} already"
-                hint = "pass mode='append' to add to them, or mode='replace' to take their place"
+                hint = "pass mode='append' or --mode append to add to them, "
+                hint += "or mode='replace' or --mode replace to take their place"
                 raise AlreadyExistsError(f"{reason}; {hint}")
 
 
@@ -315,12 +328,14 @@ def _write(
         return base.number, {}
     schema = rows.schema
     written: dict[int, PartEntry] = {}
+    started: set[int] = set()
     try:
         compressions = settings.of(schema, rows.sorter.sample(), where=f"table {store.name!r}")
         # many small partitions are written side by side, and a large one column beside column
         is_small = rows.sorter.row_count < _SMALL_ROWS * rows.sorter.partition_count
 
         def write(partition: SortedPartition) -> None:
+            started.add(partition.days)
             written[partition.days] = write_part(
                 store.partition_folder(partition.days, schema),
                 schema,
@@ -336,12 +351,12 @@ def _write(
         additions = {days: Addition((written[days],), entries) for days in sorted(written)}
         edits = _edits(additions, mode, schema if base is None else None, settings, again=again)
     except BaseException:
-        _remove(store, schema, written)
+        _remove(store, schema, written, started)
         raise
     try:
         return store.commit(base, edits).number, additions
     except (ConflictError, SourceError, SchemaError, AlreadyExistsError):  # what is refused isn't visible
-        _remove(store, schema, written)
+        _remove(store, schema, written, started)
         raise
 
 
@@ -358,10 +373,14 @@ def _edits(
     return Edits(**{group: additions}, **new, again=again)  # type: ignore[arg-type]
 
 
-def _remove(store: TableStore, schema: Schema, written: Mapping[int, PartEntry]) -> None:
-    for days, part in written.items():
+def _remove(
+    store: TableStore, schema: Schema, written: Mapping[int, PartEntry], started: Collection[int]
+) -> None:
+    """Remove the parts that were written, and the folders of partitions that hold nothing else."""
+    for days in started:
         folder = store.partition_folder(days, schema)
-        shutil.rmtree(folder / part.folder, ignore_errors=True)
+        if days in written:
+            shutil.rmtree(folder / written[days].folder, ignore_errors=True)
         with contextlib.suppress(OSError):
             folder.rmdir()
 
