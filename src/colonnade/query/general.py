@@ -98,7 +98,9 @@ def aggregate(source: TableSource, scan: Scan, work: Groups) -> list[Partial]:
         scan = _with_calculated(scan, work, known)
     partials: list[Partial] = []
     for stretch in _stretches(source, scan, texts, buckets, scope):
-        is_drafted = known is None and _depends_on(stretch, buckets) == _depends_on(first, buckets)
+        part = first.part if stretch.part is None else stretch.part  # None: no dictionary matters
+        is_same = part == first.part and _offsets(stretch, buckets) == _offsets(first, buckets)
+        is_drafted = known is None and is_same
         lowered = draft if is_drafted else _lower(scope, scan, work, stretch, buckets=buckets, known=known)
         partials += _run(scan, lowered, stretch, scope)
     if not partials:
@@ -118,10 +120,9 @@ def _first_part(scan: Scan) -> int | None:
 # ---- lowering
 
 
-def _depends_on(stretch: _Stretch, buckets: tuple[Bucket, ...]) -> tuple[int | None, tuple[int, ...]]:
-    """Give what of a stretch its program depends on: whose dictionaries, and the offsets of buckets."""
-    offsets = (0,) * len(buckets) if stretch.segment is None else tuple(stretch.segment.offsets)
-    return stretch.part, offsets
+def _offsets(stretch: _Stretch, buckets: tuple[Bucket, ...]) -> tuple[int, ...]:
+    """Give where the buckets of a stretch begin."""
+    return (0,) * len(buckets) if stretch.segment is None else tuple(stretch.segment.offsets)
 
 
 def _lower(
@@ -137,8 +138,7 @@ def _lower(
         found = None if stretch.part is None else scan.parts[stretch.part].column(name).dictionary
         return pl.Series([], dtype=pl.String) if found is None else found
 
-    _, offsets = _depends_on(stretch, buckets)
-    lowering = Lowering(scope, dictionary_of, dict(zip(buckets, offsets, strict=True)))
+    lowering = Lowering(scope, dictionary_of, dict(zip(buckets, _offsets(stretch, buckets), strict=True)))
     if known is not None:
         lowering.calculated = known.calculated
         lowering.calculated_types = known.calculated_types
