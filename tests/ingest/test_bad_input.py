@@ -415,3 +415,27 @@ def test_a_full_disk_is_named_and_leaves_nothing(db, tmp_path, monkeypatch):
 
     assert caught.value.filename == str(db.path / "trade")
     assert_nothing_is_left(db)
+
+
+def test_blank_lines_before_the_header_are_skipped(db, tmp_path):
+    ingest(db, "trade", write(tmp_path, "\r\n\n" + GOOD), **KEYS)
+
+    assert stored(db).height == 60
+
+
+@pytest.mark.parametrize("content", [HEADER, "\n\n" + HEADER, HEADER.rstrip()])
+def test_a_file_without_rows_is_named(db, tmp_path, content):
+    path = write(tmp_path, content)
+
+    with pytest.raises(SourceError, match=re.escape(f"{path}: there are no rows")):
+        ingest(db, "trade", path, date="2024-01-02")
+
+    assert_nothing_is_left(db)
+
+
+def test_a_stream_of_arrow_is_refused_as_what_it_is(db, tmp_path):
+    path = tmp_path / "trades.arrows"
+    pl.DataFrame({"a": [1]}).write_ipc_stream(path)
+
+    with pytest.raises(SourceError, match="stream of Arrow"):
+        ingest(db, "trade", path, date="2024-01-02")

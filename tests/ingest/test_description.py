@@ -110,3 +110,11 @@ def test_a_variant_inherits_what_it_does_not_say():
     chosen = parse_description(text, name="mine").select("f.csv", table="t")
     assert isinstance(chosen, SourceDescription)
     assert chosen.delimiter == ";"
+
+
+def test_unknown_key_of_a_column_lists_the_keys_as_they_are_written(tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text('columns = [{ name = "time", form = "Time" }]\n')
+
+    with pytest.raises(SourceError, match=r"column 'time' of description 'mine' .*'form'.* name, from, type"):
+        load_description(path)

@@ -92,9 +92,10 @@ class Day:
 
 def questions_of(day: Day) -> list[Question]:
     """Give the questions of the tour: bars, a filter with groups, an as-of join, point reads."""
-    roles = {day.trade.schema.role(role): name for role, name in _TRADE_ROLES.items()}
+    names = _names(day.trade, _TRADE_ROLES)
+    keys = {day.symbol: "sym", day.time: "time"}  # the other columns of a result have names of its own
     few = day.symbols_by_trades()[:_FEW]
-    collect = partial(_collect, names=roles, threads=day.threads)
+    collect = partial(_collect, names=keys, threads=day.threads)
     trades = day.trade_frame
     numbers = np.random.default_rng(0).integers(0, trades.height, _POINT_READS)
     before = day.trade.row_count - trades.height  # rows of earlier dates; the table counts them, too
@@ -124,7 +125,7 @@ def questions_of(day: Day) -> list[Question]:
         ),
         Question(
             f"{len(numbers):,} rows by number",
-            lambda: day.trade.rows(numbers + before).rename(roles),
+            lambda: day.trade.rows(numbers + before).rename(names),
             lambda: peers.rows_at(trades, numbers.tolist()),
         ),
     ]
@@ -154,8 +155,14 @@ def _collect(query: Query, *, names: Mapping[str, str], threads: int) -> pl.Data
 
 def _read(table: Table, date: dt.date, roles: Mapping[str, str]) -> pl.DataFrame:
     """Read a date from the database, for Polars; the columns of the roles named as in `peers`."""
-    names = {table.schema.role(role, where=f"table {table.name!r}"): name for role, name in roles.items()}
-    return table.where(**{table.schema.partition_by: date}).collect().rename(names)
+    return table.where(**{table.schema.partition_by: date}).collect().rename(_names(table, roles))
+
+
+def _names(table: Table, roles: Mapping[str, str]) -> dict[str, str]:
+    """Name the columns of the roles as in `peers`, and no other column so."""
+    played = {table.schema.role(role, where=f"table {table.name!r}"): name for role, name in roles.items()}
+    taken = set(roles.values())
+    return {name: played.get(name, f"{name}_" if name in taken else name) for name in table.schema.columns}
 
 
 def frames_of(day: TaqDay) -> dict[str, pl.DataFrame]:

@@ -100,8 +100,11 @@ def _source(content: Mapping[str, Any], name: str) -> SourceDescription:
 def _column(entry: Mapping[str, Any], where: str) -> ColumnDescription:
     if "name" not in entry:
         raise SourceError(f"{where} has a column without a name: {dict(entry)}")
+    where = f"column {entry['name']!r} of {where}"
+    known = ["from" if name == "source" else name for name in field_names(ColumnDescription)]
+    _check_keys(entry, known, where)
     values = {("source" if key == "from" else key): value for key, value in entry.items()}
-    return _part(ColumnDescription, values, f"column {entry['name']!r} of {where}")
+    return _part(ColumnDescription, values, where)
 
 
 def _part(kind: type[Part], entry: Any, where: str) -> Part:  # noqa: ANN401 - what TOML holds

@@ -37,10 +37,12 @@ _MAGICS: Final = (
     (b"ARROW1", "arrow"),
     (b"BZh", "bz2"),
     (b"DBN", "dbn"),
+    (b"\xff\xff\xff\xff", "arrow stream"),
 )
 _REFUSED: Final = {
     "bz2": "bzip2 isn't supported; unpack it, or pack it as gz or zst",
     "dbn": "DBN files aren't supported; convert it to CSV or Parquet with the vendor's tool",
+    "arrow stream": "a stream of Arrow isn't supported; write it as an Arrow file",
 }
 _DAMAGE: Final = (EOFError, zlib.error, lzma.LZMAError, zstd.ZstdError, zipfile.BadZipFile)
 

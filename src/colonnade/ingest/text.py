@@ -94,7 +94,7 @@ class TextRows:
     def _take_header(self) -> None:
         comment = self._description.comment
         _, line = self._raw.take_line()
-        while comment and line.startswith(comment.encode()):
+        while not self._raw.at_end and (not line.strip() or (comment and line.startswith(comment.encode()))):
             _, line = self._raw.take_line()
         if not line.strip():
             raise SourceError(f"{self.stream.label}: the file is empty; expected a header line with names")
@@ -174,6 +174,11 @@ class _Lines:
             parts.append(block)
             size += len(block)
         self._held, self._at = b"".join(parts), 0
+
+    @property
+    def at_end(self) -> bool:
+        """Whether every line was taken."""
+        return self._ended and self._at == len(self._held)
 
     def take_line(self) -> tuple[int, bytes]:
         """Take the next line off, without its end; empty at the end of the stream."""

@@ -217,6 +217,7 @@ class _Rows:
     ) -> None:
         self.schema = None if base is None else base.schema
         self.sorter: Sorter | None = None
+        self.label = ""  # of the source that was opened last
         self._store = store
         self._base = base
         self._keys = keys
@@ -240,6 +241,7 @@ class _Rows:
             check_keys(self._base.schema, self._keys, table=self._store.name)
         for source in sources:
             for opened in source.open(self._request, bad, watch):
+                self.label = opened.label
                 schema = self._schema_with(opened)
                 rule = self._rule(schema, opened)
                 if self.sorter is None:
@@ -324,7 +326,7 @@ def _write(
     """Write the parts of all partitions and commit them; on failure nothing of them is left."""
     if rows.sorter is None or rows.schema is None or rows.sorter.row_count == 0:
         if base is None:
-            raise SourceError("there are no rows; nothing was ingested, and no table was made")
+            raise SourceError(f"{rows.label}: there are no rows; nothing was ingested, and no table was made")
         return base.number, {}
     schema = rows.schema
     written: dict[int, PartEntry] = {}
