@@ -534,3 +534,27 @@ def test_text_that_ascii_lacks_is_no_reason_to_fail():
     assert program.returncode == Status.DONE
     assert complaint == ""
     assert out.isascii()
+
+
+@pytest.mark.parametrize("words", [("trade", "--date", "soon"), ("--date", "2024-01-02")])
+def test_info_takes_a_date_of_a_table_only(db, words):
+    result = invoke("info", db, *words)
+
+    assert result.exit_code == Status.WRONG_USAGE
+    assert "--date" in result.stderr
+
+
+def test_links_that_lead_nowhere_are_no_database(tmp_path):
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+
+    result = invoke("info", loop)
+
+    assert result.exit_code == Status.FAILED
+    assert str(loop) in result.stderr
+
+
+def test_damaged_marker_is_named(own_db):
+    (own_db / "colonnade.json").write_text("{}\n")
+
+    assert str(own_db / "colonnade.json") in invoke("info", own_db).stderr

@@ -7,6 +7,7 @@ import errno
 import gzip
 import io
 import lzma
+import os
 import re
 import zipfile
 from pathlib import Path
@@ -14,7 +15,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from colonnade.errors import ColonnadeError, NotFoundError, RowError, SchemaError, SourceError
+from colonnade.errors import (
+    AlreadyIngestedError,
+    ColonnadeError,
+    NotFoundError,
+    RowError,
+    SchemaError,
+    SourceError,
+)
 from colonnade.ingest.writer import ingest
 from ingest.reading import database, description, parsed, stored
 
@@ -439,3 +447,23 @@ def test_a_stream_of_arrow_is_refused_as_what_it_is(db, tmp_path):
 
     with pytest.raises(SourceError, match="stream of Arrow"):
         ingest(db, "trade", path, date="2024-01-02")
+
+
+def test_equal_files_in_one_ingest_are_refused_unless_told(db, tmp_path):
+    first, second = write(tmp_path, GOOD), write(tmp_path, GOOD, "copy.csv")
+
+    for sources in ([first, first], [first, second]):
+        with pytest.raises(AlreadyIngestedError, match=r"'trades.csv', which was read before.*--again"):
+            ingest(db, "trade", sources, **KEYS)
+    assert_nothing_is_left(db)
+    ingest(db, "trade", [first, second], again=True, **KEYS)
+
+    assert stored(db).height == 120
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_pipe_is_refused_as_what_it_is(db, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+
+    with pytest.raises(SourceError, match="is a pipe or a device"):
+        ingest(db, "trade", tmp_path / "pipe")

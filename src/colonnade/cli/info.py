@@ -11,7 +11,7 @@ from rich.console import Console
 from colonnade.api.database import Database, open_database
 from colonnade.api.table import Table
 from colonnade.charts import bytes_text, draw_columns, empty_table, ratio_text
-from colonnade.cli.options import DatabaseArgument, JsonOption
+from colonnade.cli.options import DatabaseArgument, JsonOption, read_date
 from colonnade.cli.output import remark, show
 from colonnade.cli.status import Status
 
@@ -41,13 +41,16 @@ def run(
 
     Example: colonnade info db trade
     """
+    wanted = None if date is None else read_date(date)
+    if table is None and wanted is not None:
+        raise typer.BadParameter("it needs a table", param_hint="--date")
     database = open_database(db)
     if table is None:
         return _list_tables(database, as_json=json)
     opened = database[table]
     columns = opened.info()
-    if date is not None:
-        columns = columns.filter(pl.col("partition").cast(pl.String) == date)
+    if wanted is not None:
+        columns = columns.filter(pl.col("partition") == wanted)
     show(columns, as_json=json, draw=lambda console: _draw_table(console, opened, columns))
     return Status.NOTHING_TO_DO if columns.is_empty() else Status.DONE
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
@@ -53,6 +54,15 @@ def read_compressions(texts: Iterable[str]) -> dict[str, str]:
         except CompressionError as error:
             raise typer.BadParameter(str(error), param_hint="--compression") from None
     return {"default": "auto", **specs}
+
+
+def read_date(text: str) -> dt.date:
+    """Read ``2024-01-02``."""
+    try:
+        return dt.date.fromisoformat(text)
+    except ValueError:
+        reason = f"{text!r} is no date; expected for example 2024-01-02"
+        raise typer.BadParameter(reason, param_hint="--date") from None
 
 
 def read_session(text: str | None) -> tuple[str, str] | None:

@@ -106,6 +106,10 @@ def _paths(given: str | Path) -> list[Path]:
         return [path]
     if path.is_dir():
         raise SourceError(f"'{path}' is a folder; say which files, for example '{path}/*.csv'")
+    if path.exists():
+        raise SourceError(
+            f"'{path}' is a pipe or a device; write it to a file first, which can be read twice"
+        )
     names = sorted(glob.glob(str(path), recursive=True))  # noqa: PTH207 - patterns may be absolute
     found = [Path(name) for name in names if Path(name).is_file()]
     if not found:

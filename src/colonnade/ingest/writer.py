@@ -16,7 +16,14 @@ import polars as pl
 
 from colonnade.codec.choose import CompressionArgument, choose, requested
 from colonnade.codec.compression import Compression
-from colonnade.errors import AlreadyExistsError, ConflictError, NotFoundError, SchemaError, SourceError
+from colonnade.errors import (
+    AlreadyExistsError,
+    AlreadyIngestedError,
+    ConflictError,
+    NotFoundError,
+    SchemaError,
+    SourceError,
+)
 from colonnade.ingest.bad_rows import BadRows
 from colonnade.ingest.dates import WAYS_TO_A_DATE, DateRule
 from colonnade.ingest.description import SourceDescription
@@ -177,7 +184,11 @@ def ingest(
     found = sources_of(sources)
     check_file_sets(found, request)
     settings = _CompressionSettings(compression, goal, base)
-    with _place_named(store), BadRows(bad_rows) as bad, _Rows(store, base, keys, request, mode) as rows:
+    with (
+        _place_named(store),
+        BadRows(bad_rows) as bad,
+        _Rows(store, base, keys, request, mode, again=again) as rows,
+    ):
         rows.read(found, bad, memory, _watch(found, progress))
         bad.finish()  # before the commit: a row is in the table or in the file
         entries = tuple(entry for source in found if (entry := source.entry()) is not None)
@@ -213,7 +224,14 @@ class _Rows:
     """The rows of all sources on their way to partitions; decides on the schema at the first source."""
 
     def __init__(
-        self, store: TableStore, base: Version | None, keys: Keys, request: Request, mode: str | None
+        self,
+        store: TableStore,
+        base: Version | None,
+        keys: Keys,
+        request: Request,
+        mode: str | None,
+        *,
+        again: bool,
     ) -> None:
         self.schema = None if base is None else base.schema
         self.sorter: Sorter | None = None
@@ -223,6 +241,8 @@ class _Rows:
         self._keys = keys
         self._request = request
         self._refuses_dates = mode is None
+        self._again = again
+        self._known: dict[tuple[int, int], str] = {}  # size and hash of what was read, and its name
 
     def __enter__(self) -> Self:
         return self
@@ -240,6 +260,7 @@ class _Rows:
         if self._base is not None:
             check_keys(self._base.schema, self._keys, table=self._store.name)
         for source in sources:
+            rows_before = 0 if self.sorter is None else self.sorter.row_count
             for opened in source.open(self._request, bad, watch):
                 self.label = opened.label
                 schema = self._schema_with(opened)
@@ -251,6 +272,18 @@ class _Rows:
                     days = rule.days(ordered)
                     self._check_dates(days)
                     self.sorter.add(ordered, days)
+            if self.sorter is not None and self.sorter.row_count > rows_before:
+                self._check_new(source.entry())
+
+    def _check_new(self, entry: SourceEntry | None) -> None:
+        """Refuse a source with rows whose content was read before in this ingest."""
+        if entry is None or self._again:
+            return
+        key = (entry.byte_count, entry.content_hash)
+        if key in self._known:
+            reason = f"source {entry.name!r} holds the same as {self._known[key]!r}, which was read before it"
+            raise AlreadyIngestedError(f"{reason}; pass again=True or --again to add its rows once more")
+        self._known[key] = entry.name
 
     def _schema_with(self, opened: OpenedRows) -> Schema:
         """Give the schema; the first source of a new table decides on it."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-from colonnade.errors import AlreadyExistsError, NotFoundError
+from colonnade.errors import AlreadyExistsError, NotFoundError, located
 from colonnade.store.atomic import make_folders, publish, read_file, sync_folders
 from colonnade.store.document import read_document, write_document
 from colonnade.store.filenames import MARKER, check_table_name, is_table_name
@@ -35,7 +36,7 @@ class DatabaseStore:
         AlreadyExistsError
             If there is a database, or anything else, at the path.
         """
-        folder = Path(path).resolve()
+        folder = _whole(path)
         if folder.exists() and not folder.is_dir():
             raise AlreadyExistsError(f"'{folder}' is a file; expected a new or an empty folder")
         if (folder / MARKER).exists():
@@ -59,11 +60,12 @@ class DatabaseStore:
         UnsupportedVersionError
             If a newer version of the package wrote it.
         """
-        folder = Path(path).resolve()
+        folder = _whole(path)
         if not (folder / MARKER).is_file():
             hint = f"there is no {MARKER} in it" if folder.is_dir() else "there is no such folder"
             raise NotFoundError(f"no database at '{folder}': {hint}; create one with create() or ingest")
-        read_document(read_file(folder / MARKER), "database")
+        with located(file=str(folder / MARKER)):
+            read_document(read_file(folder / MARKER), "database")
         return cls(folder, durable=durable)
 
     def table_names(self) -> list[str]:
@@ -83,3 +85,8 @@ class DatabaseStore:
             listed = ", ".join(map(repr, names)) or "none yet"
             raise NotFoundError(f"no table {name!r} in database '{self.path}'; tables: {listed}")
         return self.table(name)
+
+
+def _whole(path: str | Path) -> Path:
+    """Give the path from the root, links followed as far as they lead; `Path.resolve` fails on a loop."""
+    return Path(os.path.realpath(path))
