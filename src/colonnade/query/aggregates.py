@@ -134,8 +134,7 @@ def _mean(value: Value, words: Words) -> pl.Series:
 
 def _whole(low: NDArray[np.int64], high: NDArray[np.int64], name: str) -> NDArray[np.int64]:
     """Give int128 as int64; raise where one doesn't fit."""
-    outside = high != (low >> 63)
-    if outside.any():
+    if (outside := _outside(low, high)) is not None:
         place = int(np.flatnonzero(outside)[0])
         total = (int(high[place]) << 64) + (int(low[place]) & ((1 << 64) - 1))
         raise IntegerOverflowError(
@@ -147,9 +146,18 @@ def _whole(low: NDArray[np.int64], high: NDArray[np.int64], name: str) -> NDArra
 def _as_float(low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.float64]:
     """Give int128 as the nearest float."""
     result = low.astype(np.float64)
-    for place in np.flatnonzero(high != (low >> 63)).tolist():
+    outside = _outside(low, high)
+    for place in () if outside is None else np.flatnonzero(outside).tolist():
         result[place] = float((int(high[place]) << 64) + (int(low[place]) & ((1 << 64) - 1)))
     return result
+
+
+def _outside(low: NDArray[np.int64], high: NDArray[np.int64]) -> NDArray[np.bool_] | None:
+    """Tell which int128 don't fit into int64, or None where all do, as sums of volumes."""
+    if not high.any() and int(low.min(initial=0)) >= 0:
+        return None
+    outside: NDArray[np.bool_] = high != (low >> 63)
+    return outside if outside.any() else None
 
 
 def _with_nulls(series: pl.Series, nulls: NDArray[Any]) -> pl.Series:
