@@ -129,3 +129,25 @@ def test_a_scan_gives_the_rows_to_polars(table):
     assert found.equals(expected, null_equal=True)
     assert table.scan().head(7).collect().height == 7
     assert table.scan().select(pl.len()).collect().item() == table.row_count
+
+
+@pytest.mark.parametrize("version", ["1", 1.5, True])
+def test_a_version_that_is_no_number_is_refused(table, version):
+    with pytest.raises(cn.PlanError, match="whole number"):
+        table.at(version=version)
+
+
+def test_an_engine_that_loses_results_is_refused(table):
+    with pytest.raises(cn.PlanError, match="0 results for"):
+        table.where(sym="Z").collect(engine=lambda _tasks: [])
+
+
+def test_a_join_by_a_column_named_twice_is_refused(table):
+    with pytest.raises(cn.PlanError, match="twice"):
+        table.asof_join(table, by=["sym", "sym"], on="time")
+
+
+@pytest.mark.parametrize("node", [col("sym") == col("price"), (col("size") + 1) == "x", -col("time")])
+def test_types_that_do_not_go_together_are_an_error_of_ours(table, node):
+    with pytest.raises(cn.ColumnTypeError, match="can't be calculated"):
+        table.select(x=node).collect()

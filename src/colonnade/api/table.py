@@ -78,6 +78,8 @@ class Table:
             raise PlanError("at takes a version or a time, and not both")
         store = TableStore(self._ref.path)
         if version is not None:
+            if isinstance(version, bool) or not isinstance(version, int):
+                raise PlanError(f"version is {version!r}; expected a whole number")
             return Table(TableRef(self._ref.path, store.read(version).number))
         if isinstance(time, dt.datetime) and time.tzinfo is None:
             time = time.replace(tzinfo=dt.UTC)

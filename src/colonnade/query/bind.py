@@ -30,6 +30,7 @@ from colonnade.query.expr import (
     Node,
     TimeOfDay,
     Unary,
+    children,
     listed,
     text_of,
 )
@@ -153,10 +154,17 @@ def type_of(node: Node, scope: Scope) -> pl.DataType:
         return pl.Boolean()
     schema = {name: kind.polars_type for name, kind in scope.columns.items()}
     try:
-        return pl.LazyFrame(schema=schema).select(x=polars_form(node, scope.columns)).collect_schema()["x"]
+        form = polars_form(node, scope.columns)
+        if not _has_bucket(node):  # Polars tells of some types only when it calculates; its buckets need rows
+            pl.DataFrame(schema=schema).select(x=form)
+        return pl.LazyFrame(schema=schema).select(x=form).collect_schema()["x"]
     except (pl.exceptions.PolarsError, TypeError) as error:
         reason = str(error).partition("\n")[0]
         raise ColumnTypeError(f"{text_of(node)} can't be calculated: {reason}") from None
+
+
+def _has_bucket(node: Node) -> bool:
+    return isinstance(node, Bucket) or any(_has_bucket(child) for child in children(node))
 
 
 def _check_arithmetic(node: Node, sides: tuple[Node, Node], scope: Scope) -> None:

@@ -63,7 +63,10 @@ def run(
             raise PlanError(
                 f"engine is {engine!r}; expected a function from a list of tasks to their results"
             )
-        yield from engine(tasks)
+        results = list(engine(tasks))
+        if len(results) != len(tasks):
+            raise PlanError(f"the engine gave {len(results)} results for {len(tasks)} tasks")
+        yield from results
     elif len(tasks) <= 1:
         yield from (task.run(source) for task in tasks)
     else:

@@ -62,6 +62,8 @@ def frame_join(  # noqa: C901 - one check after the other
         if name not in left:
             raise ColumnNotFoundError(name, left, where=where)
         theirs.type_of(name)
+    if len(set(keys)) < len(keys):
+        raise PlanError(f"by names a column twice: {list(keys)}")
     if on in keys:
         raise PlanError(f"{on!r} is both in by and on")
     _check_keys(left, theirs, keys, on)
