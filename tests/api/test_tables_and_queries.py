@@ -151,3 +151,8 @@ def test_a_join_by_a_column_named_twice_is_refused(table):
 def test_types_that_do_not_go_together_are_an_error_of_ours(table, node):
     with pytest.raises(cn.ColumnTypeError, match="can't be calculated"):
         table.select(x=node).collect()
+
+
+def test_a_memory_limit_below_nothing_is_refused(table):
+    with pytest.raises(cn.PlanError, match="0 bytes or more"):
+        table.collect(memory_limit=-1)

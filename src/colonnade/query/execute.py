@@ -121,6 +121,8 @@ def _width(plan: Plan, name: str) -> int:
 def bytes_of(limit: int | str | None) -> int | None:
     """Read a size such as ``"4GB"`` or ``"512MiB"``; an integer counts bytes."""
     if limit is None or (isinstance(limit, int) and not isinstance(limit, bool)):
+        if limit is not None and limit < 0:
+            raise PlanError(f"memory_limit is {limit}; expected 0 bytes or more")
         return limit
     text = str(limit).strip().upper()
     digits = text.rstrip("KMGIB ")
