@@ -156,3 +156,26 @@ def test_types_that_do_not_go_together_are_an_error_of_ours(table, node):
 def test_a_memory_limit_below_nothing_is_refused(table):
     with pytest.raises(cn.PlanError, match="0 bytes or more"):
         table.collect(memory_limit=-1)
+
+
+@pytest.mark.parametrize("number", [1 << 64, 2**70, -(1 << 63) - 1])
+def test_a_number_outside_64_bits_is_refused_when_the_query_is_written(table, number):
+    with pytest.raises(cn.errors.PlanError, match="outside 64 bits"):
+        table.select(x=col("size") * number)
+    with pytest.raises(cn.errors.PlanError, match="outside 64 bits"):
+        table.where(col("size").is_in([1, number]))
+
+
+def test_an_engine_must_give_results_of_tasks(table):
+    with pytest.raises(cn.errors.PlanError, match="expected what task"):
+        table.select("price").collect(engine=lambda tasks: [1] * len(tasks))
+
+
+def test_a_left_time_that_nanoseconds_do_not_reach_is_named(table):
+    late = pl.DataFrame({"sym": ["A"], "time": [dt.datetime(9999, 1, 1)]})  # noqa: DTZ001 - wall clock
+    late = late.with_columns(pl.col("time").dt.cast_time_unit("us"))
+    kind = table.schema.columns["time"]
+    if kind.zone is not None:
+        late = late.with_columns(pl.col("time").dt.replace_time_zone(kind.zone))
+    with pytest.raises(cn.errors.ColumnTypeError, match="nanoseconds reach"):
+        cn.asof_join(late, table, by="sym", on="time")

@@ -108,3 +108,7 @@ def test_mapping_of_a_column_that_is_not_there_is_an_error():
 def test_anything_else_is_an_error_that_says_what_is_expected(given):
     with pytest.raises(CompressionError, match="expected text such as 'zstd:10'"):
         requested(given, ["price"])
+
+
+def test_three_zeros_are_no_compression_as_in_kdb():
+    assert Compression.parse((0, 0, 0)) == Compression()

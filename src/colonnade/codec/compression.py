@@ -105,6 +105,8 @@ class Compression:
     @classmethod
     def _of_kdb(cls, triple: tuple[int, int, int]) -> Compression:
         log2_size, algorithm, level = triple
+        if triple == (0, 0, 0):  # kdb+'s form of no compression
+            return cls()
         if algorithm not in _KDB_CODECS:
             known = "there are 0 none, 4 lz4, 5 zstd"
             raise CompressionError(f"kdb+ algorithm {algorithm} isn't supported; {known}")

@@ -103,13 +103,21 @@ def _times(left: pl.DataFrame, join: AsofJoin, source: TableSource) -> tuple[Row
     dtype = _right_type(join.on, source)
     series = left[join.on]
     if isinstance(dtype, pl.Datetime):
-        mine = series.dtype
-        if isinstance(mine, pl.Datetime):
-            series = series.cast(pl.Datetime("ns", mine.time_zone))
+        series = _in_nanoseconds(series)
     elif series.dtype != dtype:
         series = series.cast(dtype)
     there = series.is_not_null().to_numpy()
     return series.to_physical().fill_null(0).cast(pl.Int64).to_numpy(), there
+
+
+def _in_nanoseconds(series: pl.Series) -> pl.Series:
+    if not isinstance(series.dtype, pl.Datetime):
+        return series
+    try:
+        return series.cast(pl.Datetime("ns", series.dtype.time_zone))
+    except pl.exceptions.PolarsError:
+        reach = "outside what nanoseconds reach, 1677-09-21 to 2262-04-11"
+        raise ColumnTypeError(f"column {series.name!r} of the left frame has a time {reach}") from None
 
 
 def _right_type(name: str, source: TableSource) -> pl.DataType:
@@ -361,10 +369,12 @@ def dates_of(left: pl.DataFrame, join: AsofJoin, source: TableSource) -> Rows:
         return left[schema.partition_by].cast(pl.Int32).cast(pl.Int64).fill_null(_NO_DATE).to_numpy()
     dtype = left.schema[join.on]
     if isinstance(dtype, pl.Datetime) and schema.date_column is not None:
-        wall = wall_clock(pl.col(join.on).cast(pl.Datetime("ns", dtype.time_zone)), _zone(source, dtype))
+        wall = wall_clock(pl.col(join.on), _zone(source, dtype))
         shift = (DAY_NS - schema.day_start_ns) % DAY_NS
         days = (wall.cast(pl.Int64) + shift) // DAY_NS
-        return left.select(days).to_series().fill_null(_NO_DATE).to_numpy()
+        return (
+            _in_nanoseconds(left[join.on]).to_frame().select(days).to_series().fill_null(_NO_DATE).to_numpy()
+        )
     if dtype == pl.Date() and join.on == schema.date_column:
         return left[join.on].cast(pl.Int32).cast(pl.Int64).fill_null(_NO_DATE).to_numpy()
     if len(source.values) <= 1:

@@ -66,6 +66,9 @@ def run(
         results = list(engine(tasks))
         if len(results) != len(tasks):
             raise PlanError(f"the engine gave {len(results)} results for {len(tasks)} tasks")
+        for result in results:
+            if not isinstance(result, (pl.DataFrame, list)):
+                raise PlanError(f"the engine gave {result!r}; expected what task.run() gives")
         yield from results
     elif len(tasks) <= 1:
         yield from (task.run(source) for task in tasks)

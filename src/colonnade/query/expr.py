@@ -307,7 +307,7 @@ class Expr:
 
     def is_in(self, values: Any) -> Expr:  # noqa: ANN401 - lists, arrays, Series of any library
         """Tell which values equal any of these."""
-        return Expr(IsIn(self.node, tuple(Literal(value) for value in listed(values))))
+        return Expr(IsIn(self.node, tuple(_literal(value) for value in listed(values))))
 
     def is_between(self, low: Any, high: Any) -> Expr:  # noqa: ANN401 - any scalar
         """Tell which values lie between two others, both included."""
@@ -422,4 +422,12 @@ def _operand(value: object) -> Node:
         return value.node
     if isinstance(value, (list, dict, set, Between, LastPartitions)):
         raise PlanError(f"an operator takes a column or one value, not {value!r}; use is_in or is_between")
+    return _literal(value)
+
+
+def _literal(value: object) -> Literal:
+    if isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
+        raise PlanError(
+            f"the number {value} is outside 64 bits; write it as a float, such as {float(value)!r}"
+        )
     return Literal(value)
