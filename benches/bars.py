@@ -1,6 +1,6 @@
 """Minute bars beside DuckDB and Polars in one run: one thread, warm, medians.
 
-Prints one table. `python benches/bars.py --rows 20000000 --repeats 5`.
+Prints one table. `python benches/bars.py --rows 20000000 --repeats 7`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def main() -> None:
     """Run every case and print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=20_000_000)
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument(
         "--folder", type=Path, help="where to put the databases (default: a temporary folder)"
     )
