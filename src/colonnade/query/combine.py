@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
@@ -26,7 +27,8 @@ def combine_groups(plan: Plan, work: Groups, partials: Sequence[Partial]) -> pl.
     """Make the frame of a grouped plan from the partial rows of its tasks, in their order."""
     partials = [partial for partial in partials if len(partial.words[0])] or partials[:1]
     if _are_finished(partials):
-        frame = pl.concat([pl.DataFrame(_columns(partial, partial.words)) for partial in partials])
+        shown = _with_categories(partials)
+        frame = pl.concat([pl.DataFrame(_columns(partial, partial.words)) for partial in shown])
     else:
         partial = joined(partials)
         words = _folded(partial.layout, partial.words)
@@ -34,6 +36,19 @@ def combine_groups(plan: Plan, work: Groups, partials: Sequence[Partial]) -> pl.
             words = _of_nothing(words)
         frame = pl.DataFrame(_columns(partial, words))
     return frame if work.fill is None else filled(frame, work, work.fill, plan.schema)
+
+
+def _with_categories(partials: Sequence[Partial]) -> list[Partial]:
+    """Make Polars' categories once of each list of symbols that partials share."""
+    made: dict[int, pl.Series] = {}
+    for partial in partials:
+        for symbols in partial.symbols:
+            if symbols is not None and id(symbols) not in made:
+                made[id(symbols)] = symbols.cast(pl.Categorical)
+    return [
+        replace(partial, symbols=tuple(None if of is None else made[id(of)] for of in partial.symbols))
+        for partial in partials
+    ]
 
 
 def _are_finished(partials: Sequence[Partial]) -> bool:
