@@ -42,6 +42,7 @@ _KINDS: Final[dict[str, tuple[str | None, pl.DataType]]] = {
 
 SYMBOL_NULL: Final = 0xFFFF_FFFF  # the code of a null symbol
 CHAR_NULL: Final = 0  # the byte of a null char
+CHARS: Final = tuple(chr(byte) for byte in range(256))  # chars are Latin-1: one byte each, all 256 of them
 ROLES: Final = (
     "symbol", "time", "price", "size", "bid", "ask", "bid_size", "ask_size", "exchange",
 )  # fmt: skip

@@ -16,7 +16,7 @@ from colonnade.errors import ColumnTypeError, IntegerOverflowError
 from colonnade.query.bind import Scope, type_of
 from colonnade.query.expr import Aggregate, Node, text_of
 from colonnade.query.program import AggregateKind
-from colonnade.schema import CHAR_NULL
+from colonnade.schema import CHAR_NULL, CHARS
 
 Words = list[NDArray[np.int64]]
 FLOAT, INT, ORDERED = "float", "int", "ordered"
@@ -117,8 +117,10 @@ def decoded(
 
 
 def _chars(name: str, word: NDArray[np.int64]) -> pl.Series:
-    texts = pl.Series([None if code == CHAR_NULL else chr(code) for code in range(128)], dtype=pl.String)
-    return texts.gather(pl.Series(np.clip(word, 0, 127).astype(np.uint32))).alias(name)
+    texts = pl.Series(
+        [None if code == CHAR_NULL else text for code, text in enumerate(CHARS)], dtype=pl.String
+    )
+    return texts.gather(pl.Series(word.astype(np.uint32))).alias(name)
 
 
 def _mean(value: Value, words: Words) -> pl.Series:

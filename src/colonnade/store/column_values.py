@@ -9,11 +9,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from colonnade.errors import ColumnTypeError, HeaderError, SchemaError
-from colonnade.schema import CHAR_NULL, SYMBOL_NULL, ColumnType
+from colonnade.schema import CHAR_NULL, CHARS, SYMBOL_NULL, ColumnType
 from colonnade.store.symbols import Dictionary
 
-_CHARS: Final = [chr(byte) for byte in range(256)]  # chars are Latin-1: one byte each, all 256 of them
-_CHAR_CODES: Final = pl.Enum(_CHARS)
+_CHAR_CODES: Final = pl.Enum(CHARS)
 
 
 def canonical_type(column_type: ColumnType) -> pl.DataType:
@@ -58,7 +57,7 @@ def polars_values(
         return _symbol_series(values, dictionary, valid)
     if column_type.kind == "char":
         missing = values == CHAR_NULL if valid is None else (values == CHAR_NULL) | ~valid
-        text = pl.Series(values.astype(np.uint32)).cat.to(pl.Enum(_CHARS)).cast(pl.String)
+        text = pl.Series(values.astype(np.uint32)).cat.to(_CHAR_CODES).cast(pl.String)
         return with_nulls(text, ~missing if missing.any() else None)
     if column_type.kind == "bool":
         return with_nulls(pl.Series(values.astype(np.bool)), valid)
