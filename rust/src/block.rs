@@ -1,13 +1,15 @@
 //! Values to stored blocks with their index entries, and back.
 
 use crate::bitpack;
-use crate::block_index::{BlockEntry, Encoding};
+use crate::block_index::BlockEntry;
 use crate::bytes;
 use crate::checksum;
 use crate::codec::{Codec, Compressor};
 use crate::column::{Column, Element};
+use crate::encoding::Encoding;
 use crate::error::{KernelError, Result};
 use crate::reader::{MAX_BLOCK_BYTES, Reader};
+use crate::runs;
 use crate::strings;
 use crate::zone_map::{self, Nulls, ZoneMap};
 
@@ -53,10 +55,8 @@ impl BlockWriter {
         check_validity(nulls.validity, values.len() / width)?;
         for (number, block) in values.chunks(self.block_rows * width).enumerate() {
             let zone_map = zone_map::of_values(block, element, nulls, number * self.block_rows);
-            let packed =
-                if self.encoding == Encoding::Bitpack { bitpack::encode(block, element)? } else { None };
-            match packed {
-                Some(packed) => self.push(Encoding::Bitpack, &packed, block.len() / width, zone_map)?,
+            match encode_block(self.encoding, block, element)? {
+                Some((encoding, encoded)) => self.push(encoding, &encoded, block.len() / width, zone_map)?,
                 None => self.push(Encoding::Plain, block, block.len() / width, zone_map)?,
             }
         }
@@ -104,6 +104,16 @@ impl BlockWriter {
         self.blocks.index.extend_from_slice(&entry.to_bytes());
         Ok(())
     }
+}
+
+/// Encode the values of a block as asked for, or in another way that is smaller; `None` where plain is the smallest.
+fn encode_block(wanted: Encoding, values: &[u8], element: Element) -> Result<Option<(Encoding, Vec<u8>)>> {
+    let encoded = match wanted {
+        Encoding::Plain => None,
+        Encoding::Bitpack => bitpack::encode(values, element)?,
+        Encoding::Runs => runs::encode(values, element),
+    };
+    Ok(encoded.map(|encoded| (wanted, encoded)))
 }
 
 fn check_validity(validity: Option<&[u8]>, rows: usize) -> Result<()> {

@@ -6,15 +6,17 @@
 //! 12 rows           u32
 //! 16 crc32c         u32  of the stored bytes
 //! 20 null_count     u32
-//! 24 encoding       u8   0 plain, 1 bitpack
-//! 25 codec          u8   0 none, 1 lz4, 2 zstd
+//! 24 encoding       u8   see `encoding`
+//! 25 codec          u8   see `codec`
 //! 26 flags          u16  1 has NaN, 2 has a minimum and a maximum
 //! 28 encoded_bytes  u32  bytes after the codec is undone
 //! 32 min            8    i64, u64 or f64 by class of the element; nulls and NaN left out; 0 without flag 2
 //! 40 max            8
 //! ```
 
+use crate::codec::Codec;
 use crate::column::{Element, ElementClass};
+use crate::encoding::Encoding;
 use crate::error::{KernelError, Result};
 
 /// Bytes of one entry.
@@ -23,38 +25,6 @@ pub const ENTRY_BYTES: usize = 48;
 pub const HAS_NAN: u16 = 1;
 /// Flag: minimum and maximum are set.
 pub const HAS_ZONE_MAP: u16 = 2;
-
-/// How the values of a block were transformed before the codec.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Encoding {
-    /// Values as they are, little-endian.
-    Plain = 0,
-    /// Groups of 1,024 values as bit-packed offsets from a base; see `bitpack`.
-    Bitpack = 1,
-}
-
-impl Encoding {
-    /// Read an encoding from its id.
-    pub fn from_id(id: u8) -> Result<Self> {
-        match id {
-            0 => Ok(Self::Plain),
-            1 => Ok(Self::Bitpack),
-            _ => Err(KernelError::Corrupt(format!("unknown encoding id {id}: expected 0 or 1"))),
-        }
-    }
-
-    /// Find an encoding by the name that users write.
-    pub fn from_name(name: &str) -> Result<Self> {
-        match name {
-            "plain" => Ok(Self::Plain),
-            "bitpack" => Ok(Self::Bitpack),
-            _ => Err(KernelError::InvalidArgument(format!(
-                "unknown encoding '{name}'; there are 'plain', 'bitpack'"
-            ))),
-        }
-    }
-}
 
 /// One entry of a block index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -241,28 +211,24 @@ fn validate_entry(
     if entry.flags & !(HAS_NAN | HAS_ZONE_MAP) != 0 {
         return Err(format!("unknown flags {:#x}", entry.flags));
     }
-    match (entry.encoding, element) {
-        (0, Element::Utf8) if encoded < 4 * (u64::from(entry.rows) + 1) => {
+    let encoding = Encoding::from_id(entry.encoding).map_err(|failure| failure.to_string())?;
+    let codec = Codec::from_id(entry.codec).map_err(|failure| failure.to_string())?;
+    match (encoding, element) {
+        (Encoding::Plain, Element::Utf8) if encoded < 4 * (u64::from(entry.rows) + 1) => {
             return Err(format!("{encoded} bytes can't hold the offsets of {} texts", entry.rows));
         }
-        (0, Element::Utf8) => {}
-        (0, _) if encoded != plain_bytes => {
+        (Encoding::Plain, Element::Utf8) => {}
+        (_, Element::Utf8) => return Err(format!("text can't have the encoding {}", encoding.name())),
+        (Encoding::Plain, _) if encoded != plain_bytes => {
             return Err(format!("got {encoded} bytes, expected {plain_bytes}"));
         }
-        (0, _) => {}
-        (1, Element::Utf8) => return Err("text can't be bit-packed".to_owned()),
-        (1, _) if encoded > plain_bytes => {
+        (_, _) if encoded > plain_bytes => {
             return Err(format!("{encoded} bytes are more than plain's {plain_bytes}"));
         }
-        (1, _) => {}
-        (encoding, _) => return Err(format!("unknown encoding id {encoding}")),
+        _ => {}
     }
-    match entry.codec {
-        0 if entry.stored_bytes != entry.encoded_bytes => {
-            return Err(format!("{} stored bytes without a codec, expected {encoded}", entry.stored_bytes));
-        }
-        0..=2 => {}
-        codec => return Err(format!("unknown codec id {codec}")),
+    if codec == Codec::None && entry.stored_bytes != entry.encoded_bytes {
+        return Err(format!("{} stored bytes without a codec, expected {encoded}", entry.stored_bytes));
     }
     if entry.flags & HAS_ZONE_MAP != 0 && !is_ascending(entry, element) {
         return Err("minimum is above the maximum".to_owned());
@@ -333,8 +299,8 @@ mod tests {
             BlockEntry { stored_bytes: 81, ..entry() },
             BlockEntry { rows: 9, ..entry() },
             BlockEntry { null_count: 11, ..entry() },
-            BlockEntry { encoding: 2, ..entry() },
-            BlockEntry { codec: 3, ..entry() },
+            BlockEntry { encoding: 99, ..entry() },
+            BlockEntry { codec: 99, ..entry() },
             BlockEntry { flags: 4, ..entry() },
             BlockEntry { encoded_bytes: 79, ..entry() },
             BlockEntry { min: 8_i64.to_le_bytes(), ..entry() },

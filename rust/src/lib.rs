@@ -13,6 +13,7 @@ pub mod codec;
 pub mod column;
 pub mod cursor;
 mod decimal;
+pub mod encoding;
 pub mod error;
 pub mod fold;
 pub mod isa;
@@ -21,6 +22,7 @@ pub mod program;
 #[cfg(feature = "python")]
 mod python;
 pub mod reader;
+mod runs;
 pub mod search;
 mod strings;
 pub mod zone_map;

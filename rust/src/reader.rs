@@ -1,17 +1,20 @@
 //! Reads rows of a column, whatever its encoding, codec and block size.
 //!
-//! A reader keeps the current block with its codec undone, so that stepping through rows undoes each codec once.
+//! A reader keeps the current block with its codec undone, so that stepping through rows undoes each codec once;
+//! encodings that decode as a whole are undone with it, and their blocks read as plain from then on.
 //! Plain values without a codec are never copied: [`Reader::plain`] gives them as they lie.  Any bytes at all
 //! give values or an error.
 
 use bytemuck::Pod;
 
 use crate::bitpack::{GroupReader, Layout, Span};
-use crate::block_index::{BlockEntry, Encoding};
+use crate::block_index::BlockEntry;
 use crate::codec::{Codec, Decompressor};
 use crate::column::{Column, Element};
+use crate::encoding::Encoding;
 use crate::error::{KernelError, Result};
 use crate::plain;
+use crate::runs;
 
 /// Plain bytes of the largest block of a fixed-width column.
 pub const MAX_BLOCK_BYTES: usize = 1 << 20;
@@ -20,9 +23,18 @@ pub const MAX_BLOCK_BYTES: usize = 1 << 20;
 pub struct Reader<'a> {
     column: Column<'a>,
     decompressor: Decompressor,
-    scratch: Vec<u64>,
+    scratch: Scratch,
     block: Option<Block<'a>>,
     groups: GroupReader,
+}
+
+/// Memory that blocks are undone into, reused from block to block.
+#[derive(Default)]
+struct Scratch {
+    /// A block with its codec undone.
+    encoded: Vec<u64>,
+    /// The plain values of a block whose encoding decodes as a whole.
+    decoded: Vec<u64>,
 }
 
 /// The current block.
@@ -42,11 +54,15 @@ enum Content {
     Bitpack(Layout),
 }
 
-/// Where the current block's bytes lie, its codec undone.
+/// Where the current block's bytes lie.
 #[derive(Clone, Copy)]
 enum Place<'a> {
+    /// In the file.
     Stored(&'a [u8]),
-    Scratch { length: usize },
+    /// In the scratch memory of codecs.
+    Encoded { length: usize },
+    /// In the scratch memory of encodings.
+    Decoded { length: usize },
 }
 
 /// Rows that lie in one block: which of the block's rows, and which part of the answer they are.
@@ -70,7 +86,7 @@ impl<'a> Reader<'a> {
         Ok(Self {
             column,
             decompressor: Decompressor::default(),
-            scratch: Vec::new(),
+            scratch: Scratch::default(),
             block: None,
             groups: GroupReader::default(),
         })
@@ -259,15 +275,34 @@ impl<'a> Reader<'a> {
             }
             Place::Stored(stored)
         } else {
-            self.decompressor.decompress(codec, stored, scratch_of(&mut self.scratch, length)?)?;
-            Place::Scratch { length }
+            self.decompressor.decompress(codec, stored, scratch_of(&mut self.scratch.encoded, length)?)?;
+            Place::Encoded { length }
         };
         let mut block = Block { number, first_row, rows, place, content: Content::Plain };
-        if encoding == Encoding::Bitpack {
-            let bytes = bytes_of(&block, &self.scratch);
-            block.content = Content::Bitpack(Layout::parse(bytes, self.column.element, rows)?);
+        let element = self.column.element;
+        match encoding {
+            Encoding::Plain => {}
+            Encoding::Bitpack => {
+                let bytes = bytes_of(&block, &self.scratch);
+                block.content = Content::Bitpack(Layout::parse(bytes, element, rows)?);
+            }
+            Encoding::Runs => block.place = self.decoded(&block, runs::decode)?,
         }
         Ok(block)
+    }
+
+    /// Undo an encoding that decodes as a whole.
+    fn decoded(
+        &mut self,
+        block: &Block<'a>,
+        decode: impl Fn(&[u8], Element, &mut [u8]) -> Result<()>,
+    ) -> Result<Place<'a>> {
+        let length = block.rows * self.column.element.width();
+        let mut decoded = std::mem::take(&mut self.scratch.decoded);
+        let result = scratch_of(&mut decoded, length)
+            .and_then(|out| decode(bytes_of(block, &self.scratch), self.column.element, out));
+        self.scratch.decoded = decoded;
+        result.map(|()| Place::Decoded { length })
     }
 
     /// Refuse a length that the block cannot have, before memory is taken for it.
@@ -277,7 +312,7 @@ impl<'a> Reader<'a> {
             return if encoding == Encoding::Plain {
                 Ok(())
             } else {
-                Err(KernelError::Corrupt("text can't be bit-packed".to_owned()))
+                Err(KernelError::Corrupt(format!("text can't have the encoding {}", encoding.name())))
             };
         }
         let plain_bytes = rows.saturating_mul(width);
@@ -285,9 +320,9 @@ impl<'a> Reader<'a> {
         if !fits {
             return Err(KernelError::Corrupt(format!("got {length} bytes for {plain_bytes} plain ones")));
         }
-        if codec != Codec::None && length > MAX_BLOCK_BYTES {
+        if plain_bytes > MAX_BLOCK_BYTES && (codec != Codec::None || encoding != Encoding::Plain) {
             return Err(KernelError::Corrupt(format!(
-                "{length} bytes are more than a block's {MAX_BLOCK_BYTES}"
+                "{plain_bytes} plain bytes are more than a block's {MAX_BLOCK_BYTES}"
             )));
         }
         Ok(())
@@ -304,14 +339,14 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The bytes of a block, its codec undone.
-fn bytes_of<'s>(block: &Block<'s>, scratch: &'s [u64]) -> &'s [u8] {
-    match block.place {
-        Place::Stored(stored) => stored,
-        Place::Scratch { length } => {
-            bytemuck::cast_slice::<u64, u8>(scratch).get(..length).unwrap_or_default()
-        }
-    }
+/// The bytes of a block: encoded, or plain where its encoding decodes as a whole.
+fn bytes_of<'s>(block: &Block<'s>, scratch: &'s Scratch) -> &'s [u8] {
+    let (words, length) = match block.place {
+        Place::Stored(stored) => return stored,
+        Place::Encoded { length } => (&scratch.encoded, length),
+        Place::Decoded { length } => (&scratch.decoded, length),
+    };
+    bytemuck::cast_slice::<u64, u8>(words).get(..length).unwrap_or_default()
 }
 
 /// Name the block that a failure belongs to.

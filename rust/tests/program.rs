@@ -3,9 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test that fails may panic")]
 
 use colonnade_kernels::block::{BlockWriter, Blocks};
-use colonnade_kernels::block_index::{BlockIndex, Encoding};
+use colonnade_kernels::block_index::BlockIndex;
 use colonnade_kernels::codec::Codec;
 use colonnade_kernels::column::{Column, Element};
+use colonnade_kernels::encoding::Encoding;
 use colonnade_kernels::program::layout::Program;
 use colonnade_kernels::program::run::{PIECE_WORDS, run};
 use colonnade_kernels::zone_map::Nulls;

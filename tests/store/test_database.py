@@ -56,7 +56,7 @@ def test_a_marker_that_is_damaged_or_newer_is_refused(tmp_path: Path) -> None:
     marker = tmp_path / "db" / "colonnade.json"
     content = marker.read_bytes()
 
-    marker.write_bytes(content.replace(b'{"format":1', b'{"format":3'))
+    marker.write_bytes(content.replace(b'{"format":2', b'{"format":3'))
     with pytest.raises(UnsupportedVersionError, match="format 3"):
         DatabaseStore.open(tmp_path / "db")
     marker.write_bytes(content[:-5])

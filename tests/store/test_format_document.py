@@ -29,7 +29,7 @@ def crc32c(content: bytes) -> int:
 
 def document(path: Path, kind: str) -> dict[str, Any]:
     content = path.read_bytes()
-    start = f'{{"format":1,"kind":"{kind}","checksum":"'.encode()
+    start = f'{{"format":2,"kind":"{kind}","checksum":"'.encode()
     assert content.startswith(start)
     assert content.endswith(b"}\n")
     checksum, body = content[len(start) : len(start) + 16], content[len(start) + 18 :]

@@ -237,9 +237,9 @@ def test_a_newer_format_says_what_to_do(table: TableStore) -> None:
     path = table.path / "versions" / "00000001.json"
     content = path.read_bytes()
     path.unlink()
-    path.write_bytes(content.replace(b'{"format":1,', b'{"format":2,'))
+    path.write_bytes(content.replace(b'{"format":2,', b'{"format":3,'))
 
-    with pytest.raises(UnsupportedVersionError, match="format 2"):
+    with pytest.raises(UnsupportedVersionError, match="format 3"):
         table.current()
 
 

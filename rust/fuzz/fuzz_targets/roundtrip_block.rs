@@ -3,9 +3,10 @@
 #![no_main]
 
 use colonnade_kernels::block::BlockWriter;
-use colonnade_kernels::block_index::{self, BlockIndex, Encoding};
+use colonnade_kernels::block_index::{self, BlockIndex};
 use colonnade_kernels::codec::Codec;
 use colonnade_kernels::column::{Column, Element};
+use colonnade_kernels::encoding::Encoding;
 use colonnade_kernels::isa;
 use colonnade_kernels::reader::Reader;
 use colonnade_kernels::zone_map::Nulls;

@@ -6,10 +6,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::block::{self, BlockWriter};
-use crate::block_index::{self, BlockIndex, Encoding};
+use crate::block_index::{self, BlockIndex};
 use crate::checksum;
 use crate::codec::Codec;
 use crate::column::{Column, Element};
+use crate::encoding::Encoding;
 use crate::error::{KernelError, Result};
 use crate::reader::Reader;
 use crate::zone_map::Nulls;

@@ -29,7 +29,7 @@ from colonnade.kernels import element_of as kernels_element_of
 from colonnade.schema import ColumnType
 
 MAGIC: Final = b"COLONNAD"
-FORMAT: Final = 1
+FORMAT: Final = 2  # 1 is read, too: it has fewer encodings, codecs and types
 ALIGNMENT: Final = 64
 HEADER_BYTES: Final = 64
 FOOTER_BYTES: Final = 256
@@ -114,9 +114,9 @@ def block_rows_of(column_type: ColumnType, block_size: int) -> int:
     return block_size // width
 
 
-def write_header() -> bytes:
+def write_header(version: int = FORMAT) -> bytes:
     """Give the 64 bytes that a column file begins with."""
-    unsigned = _HEADER.pack(MAGIC, FORMAT, HEADER_BYTES, 0)[:-4]
+    unsigned = _HEADER.pack(MAGIC, version, HEADER_BYTES, 0)[:-4]
     return unsigned + struct.pack("<I", checksum_of(unsigned))
 
 
@@ -152,7 +152,7 @@ def write_footer(footer: Footer, element: int) -> bytes:
 
 def check_header(content: bytes) -> None:
     """Raise where the first bytes aren't those of a column file that this package reads."""
-    if content == _EXPECTED_HEADER:
+    if content in _HEADERS:
         return
     magic, version, length, checksum = _HEADER.unpack(content)
     if magic != MAGIC:
@@ -163,7 +163,9 @@ def check_header(content: bytes) -> None:
         )
     if checksum_of(content[:-4]) != checksum:
         raise ChecksumError("checksum of the header doesn't match its bytes")
-    raise HeaderError(f"header has format {version} and {length} bytes; expected {FORMAT} and {HEADER_BYTES}")
+    raise HeaderError(
+        f"header has format {version} and {length} bytes; expected 1 to {FORMAT} and {HEADER_BYTES}"
+    )
 
 
 def read_footer(content: bytes, *, file_bytes: int) -> tuple[Footer, int]:
@@ -215,4 +217,4 @@ def _compression(encoding: int, codec: int, level: int, log2_size: int) -> Compr
     return Compression(ENCODINGS[encoding], tuple(CODECS)[codec], signed, 1 << log2_size)
 
 
-_EXPECTED_HEADER: Final = write_header()
+_HEADERS: Final = frozenset(write_header(version) for version in range(1, FORMAT + 1))

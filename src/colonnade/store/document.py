@@ -1,7 +1,7 @@
 """The JSON documents of a database: marker, versions, manifests.
 
 A document is one JSON object on one line that begins, byte for byte, with
-``{"format":1,"kind":"manifest","checksum":"0123456789abcdef",`` and whose checksum covers all bytes after it.
+``{"format":2,"kind":"manifest","checksum":"0123456789abcdef",`` and whose checksum covers all bytes after it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from colonnade.errors import ChecksumError, HeaderError, TruncatedError, UnsupportedVersionError
 
-FORMAT: Final = 1
+FORMAT: Final = 2  # 1 is read, too
 _START: Final = re.compile(rb'\{"format":(\d{1,9}),"kind":"([a-z]{1,20})",')
 _CHECKSUM: Final = re.compile(rb'"checksum":"([0-9a-f]{16})",')
 
