@@ -272,11 +272,11 @@ def test_more_symbols_than_16_bits_hold_come_back(tmp_path: Path) -> None:
     assert ColumnFile(str(tmp_path / "x.col"), entry, 70_000).read(0, 70_000).cast(pl.String).equals(values)
 
 
-def test_the_layout_is_that_of_format_1() -> None:
+def test_the_layout_is_that_of_format_2() -> None:
     """Readers of the format go by these numbers; a change needs a new format number."""
     assert column_layout.MAGIC == b"COLONNAD"
     assert (column_layout.FORMAT, column_layout.HEADER_BYTES, column_layout.FOOTER_BYTES) == (2, 64, 256)
-    assert column_layout.write_header()[:12] == b"COLONNAD\x01\x00\x40\x00"
+    assert column_layout.write_header()[:12] == b"COLONNAD\x02\x00\x40\x00"
     assert BLOCK_INDEX.itemsize == 48
     assert RUNS.itemsize == 24
     assert {name: BLOCK_INDEX.fields[name][1] for name in BLOCK_INDEX.names} == {

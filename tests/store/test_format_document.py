@@ -40,7 +40,7 @@ def document(path: Path, kind: str) -> dict[str, Any]:
 class Column:
     def __init__(self, content: bytes) -> None:
         self.content = content
-        assert content[:12] == b"COLONNAD" + struct.pack("<HH", 1, 64)
+        assert content[:12] == b"COLONNAD" + struct.pack("<HH", 2, 64)
         assert struct.unpack("<I", content[60:64])[0] == crc32c(content[:60])
         footer = content[-256:]
         assert footer[248:] == b"COLONNAD"
