@@ -8,13 +8,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 
-from colonnade.errors import AlreadyIngestedError, ChecksumError, CorruptionError, HeaderError, located
+from colonnade.errors import (
+    AlreadyIngestedError,
+    ChecksumError,
+    ConflictError,
+    CorruptionError,
+    HeaderError,
+    SchemaError,
+    located,
+)
 from colonnade.schema import days_to_date
 from colonnade.store.atomic import publish, read_file
 from colonnade.store.document import hash_bytes, read_document, write_document
 from colonnade.store.entries import (
+    ColumnEntry,
     PartEntry,
     SourceEntry,
     part_of_json,
@@ -26,6 +36,53 @@ from colonnade.store.filenames import manifest_name
 
 
 @dataclass(frozen=True, slots=True)
+class ColumnChange:
+    """One column file of a part that another takes the place of.
+
+    Attributes
+    ----------
+    folder
+        Folder of the part.
+    name
+        Name under which the part has the column.
+    before
+        What the change was prepared on; None where the part had no such column.
+    after
+        What it is from now on; None where it goes.
+    """
+
+    folder: str
+    name: str
+    before: ColumnEntry | None
+    after: ColumnEntry | None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Named entries of a partition, and what takes their place; the rest may change meanwhile.
+
+    Attributes
+    ----------
+    removed
+        Parts that go, as they were when the change was prepared.
+    added
+        Parts that come, with their sequence: one made of others spans theirs.
+    columns
+        Column files that change in parts that stay.
+    """
+
+    removed: tuple[PartEntry, ...] = ()
+    added: tuple[PartEntry, ...] = ()
+    columns: tuple[ColumnChange, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not (self.removed or self.added or self.columns):
+            raise SchemaError("a change of a partition must name a part or a column file")
+        if {part.folder for part in self.removed} & {column.folder for column in self.columns}:
+            raise SchemaError("one change can't remove a part and change a column of it")
+
+
+@dataclass(frozen=True, slots=True)
 class Manifest:
     """What a partition holds in some versions of its table.
 
@@ -34,7 +91,7 @@ class Manifest:
     value
         Date of the partition, days since 1970-01-01.
     parts
-        Parts by ascending sequence; at least one.
+        Parts by ascending sequence; a committed manifest has at least one.
     sources
         Where the rows came from.
     """
@@ -65,6 +122,38 @@ class Manifest:
             replace(part, sequence=(number, number)) for number, part in enumerate(parts, start=last + 1)
         )
         return Manifest(self.value, (*self.parts, *numbered), (*self.sources, *sources))
+
+    def changed(self, change: Change) -> Manifest:
+        """Give this manifest with some of its entries changed; without any part where all were removed.
+
+        Raises
+        ------
+        ConflictError
+            If a part or column file isn't what the change was prepared on.
+        """
+        parts = {part.folder: part for part in self.parts}
+        for part in change.removed:
+            if parts.pop(part.folder, None) != part:
+                raise ConflictError(self._conflict(f"part {part.folder!r}"))
+        for column in change.columns:
+            holder = parts.get(column.folder)
+            if holder is None or holder.columns.get(column.name) != column.before:
+                raise ConflictError(self._conflict(f"column {column.name!r} of part {column.folder!r}"))
+            columns = dict(holder.columns)
+            if column.after is None:
+                columns.pop(column.name, None)
+            else:
+                columns[column.name] = column.after
+            parts[column.folder] = replace(holder, columns=columns)
+        ordered = sorted([*parts.values(), *change.added], key=lambda part: part.sequence)
+        for before, after in pairwise(ordered):
+            if before.sequence[1] >= after.sequence[0]:
+                raise ConflictError(self._conflict(f"the order of part {after.folder!r}"))
+        return replace(self, parts=tuple(ordered))
+
+    def _conflict(self, what: str) -> str:
+        date = days_to_date(self.value).isoformat()
+        return f"{what} of partition {date} was changed while this change was prepared; read again and retry"
 
     def check_new(self, sources: Sequence[SourceEntry]) -> None:
         """Raise `AlreadyIngestedError` where a source with the same content is in it."""

@@ -2,7 +2,8 @@
 
 A version file is immutable. Creating the file with the next number is the commit: the hard link to it fails
 where another writer was faster, and then the change is laid over the new state. Appends always fit; a change
-that replaces, creates or drops a partition fails with `ConflictError` where that partition changed meanwhile.
+of named parts or column files fits as long as those are what they were; one that replaces, creates or drops a
+partition fails with `ConflictError` where that partition changed meanwhile.
 Before the link nothing new is visible, and after it everything is, because parts and manifests are on disk
 before it. Readers only read: the newest number in the folder is the current version.
 """
@@ -32,7 +33,7 @@ from colonnade.schema import Schema, days_to_date
 from colonnade.store.atomic import make_folders, open_to_read, publish, sync_folders
 from colonnade.store.entries import PartEntry, SourceEntry
 from colonnade.store.filenames import VERSIONS, partition_name, version_name, version_number
-from colonnade.store.manifest import Manifest, read_manifest, write_manifest
+from colonnade.store.manifest import Change, Manifest, read_manifest, write_manifest
 from colonnade.store.version_file import PartitionRow, Version, read_version, write_version
 from colonnade.threads import map_ordered
 
@@ -59,6 +60,8 @@ class Edits:
         Parts that come after those that a partition has, which may be none.
     replaced
         What partitions hold from now on, whether they existed or not.
+    changed
+        Named parts and column files of partitions; a partition that has no part left goes.
     dropped
         Partitions that go.
     schema
@@ -67,18 +70,23 @@ class Edits:
         New settings of the table, or None to keep them.
     again
         Accept a source that a partition holds already.
+    alone
+        Accept no other commit since the change was prepared, not even an append.
     """
 
     created: Mapping[int, Addition] = field(default_factory=dict)
     appended: Mapping[int, Addition] = field(default_factory=dict)
     replaced: Mapping[int, Addition] = field(default_factory=dict)
+    changed: Mapping[int, Change] = field(default_factory=dict)
     dropped: frozenset[int] = frozenset()
     schema: Schema | None = None
     settings: Mapping[str, Any] | None = None
     again: bool = False
+    alone: bool = False
 
     def __post_init__(self) -> None:
-        groups = [set(self.created), set(self.appended), set(self.replaced), set(self.dropped)]
+        kinds = (self.created, self.appended, self.replaced, self.changed, self.dropped)
+        groups = [set(kind) for kind in kinds]
         if len(set().union(*groups)) != sum(map(len, groups)):
             raise SchemaError("one change can't touch a partition in two ways")
         for additions in (self.created, self.appended, self.replaced):
@@ -224,7 +232,8 @@ class TableStore:
         Raises
         ------
         ConflictError
-            If a partition that is created, replaced or dropped, or the schema, changed since `base`.
+            If a partition that is created, replaced or dropped, a named part or column file, or the schema
+            changed since `base`.
         AlreadyIngestedError
             If an appended source is in the partition already.
         """
@@ -247,6 +256,11 @@ class TableStore:
     def _check_fits(self, base: Version | None, newest: Version, edits: Edits) -> None:
         if base is None or newest.number == base.number:
             return
+        if edits.alone:
+            raise ConflictError(
+                f"table {self.name!r} was changed between version {base.number} and {newest.number}, while "
+                "this change was prepared; read again and retry"
+            )
         if newest.schema != base.schema:
             raise ConflictError(
                 f"the schema of table {self.name!r} was changed by version {newest.number} or before, "
@@ -273,6 +287,8 @@ class TableStore:
             raise SchemaError("the name of the partition column can't change")
         rows = newest.rows() if newest else {}
         manifests = self._manifests(newest, edits)
+        for value in [value for value, manifest in manifests.items() if not manifest.parts]:
+            del manifests[value], rows[value]
         folders = [self.partition_folder(value, schema) for value in manifests]
         written = map_ordered(self._write_manifest, zip(folders, manifests.values(), strict=True))
         for manifest, content_hash in zip(manifests.values(), written, strict=True):
@@ -307,6 +323,11 @@ class TableStore:
             manifests[value] = before.appended(addition.parts, addition.sources)
         for value, addition in edits.replaced.items():
             manifests[value] = Manifest(value, addition.parts, addition.sources)
+        for value, change in edits.changed.items():
+            if newest is None or newest.position(value) is None:
+                gone = f"partition {days_to_date(value)} of table {self.name!r} is gone"
+                raise ConflictError(f"{gone}; read again and retry")
+            manifests[value] = self.manifest(newest, value).changed(change)
         return manifests
 
     def _read(self, number: int) -> Version:
