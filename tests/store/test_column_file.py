@@ -87,6 +87,25 @@ def test_the_hash_depends_on_neither_compression_nor_the_cut_of_chunks(tmp_path:
     assert len({entry.plain_bytes for entry in entries}) == 1
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("nulls", [0.0, 0.1])
+def test_stored_rows_are_copied_without_their_meaning(tmp_path: Path, kind: str, nulls: float) -> None:
+    values = column(kind, 50_000, nulls=nulls)
+    entry = write_column(tmp_path / "x.col", values, kind, "zstd:1@4KiB")
+    source = ColumnFile(str(tmp_path / "x.col"), entry, 50_000)
+    writer = ColumnWriter(
+        tmp_path / "y.col", "x", entry.type, Compression.parse("bitpack"), symbols=source.dictionary
+    )
+
+    for start in range(0, 50_000, 33_333):
+        writer.add_stored(source.read_stored(start, min(start + 33_333, 50_000)))
+    copied = writer.finish(durable=False)
+
+    assert (copied.values_hash, copied.null_count) == (entry.values_hash, entry.null_count)
+    copy = ColumnFile(str(tmp_path / "y.col"), copied, 50_000)
+    assert copy.read(0, 50_000).equals(expected(values, kind), null_equal=True, check_dtypes=True)
+
+
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 def test_floats_come_back_bit_for_bit(tmp_path: Path, compression: str) -> None:
     bits = np.array(

@@ -36,7 +36,7 @@ from colonnade.store.column_layout import (
     element_of,
     read_footer,
 )
-from colonnade.store.column_values import polars_values, with_nulls
+from colonnade.store.column_values import StoredRows, polars_values, with_nulls
 from colonnade.store.entries import ColumnEntry
 from colonnade.store.source import BLOCK_INDEX, RUNS
 from colonnade.store.symbols import Dictionary, check_runs, open_dictionary
@@ -177,18 +177,24 @@ class ColumnFile:
 
     def read(self, start: int, stop: int) -> pl.Series:
         """Decode rows ``[start, stop)`` to the column's Polars type."""
-        if not 0 <= start <= stop <= self.row_count:
-            raise ValueError(f"rows {start} to {stop} are out of range: the part has {self.row_count}")
+        self._check_range(start, stop)
         column = self.kernel_input(start, stop)
         with located(**self._where):
             if self.type.has_fixed_width:
-                values = np.empty(stop - start, dtype=self.type.numpy_type)
-                for first in range(start, stop, _SLICE_ROWS):
-                    last = min(first + _SLICE_ROWS, stop)
-                    decode_rows(column, first, last, values[first - start : last - start])
-                valid = None if self.validity is None else unpack(self.validity, start, stop)
-                return polars_values(values, self.type, self.symbols, valid)
+                values = self._decoded(column, start, stop)
+                return polars_values(values, self.type, self.symbols, self._valid(start, stop))
             return self._read_text(column, start, stop)
+
+    def read_stored(self, start: int, stop: int) -> StoredRows:
+        """Decode rows ``[start, stop)`` to stored values, as `ColumnWriter.add_stored` takes them."""
+        self._check_range(start, stop)
+        column = self.kernel_input(start, stop)
+        with located(**self._where):
+            if self.type.has_fixed_width:
+                return StoredRows(self._decoded(column, start, stop), valid=self._valid(start, stop))
+            offsets, content = decode_string_rows(column, start, stop)
+            lengths = np.diff(offsets).astype(np.uint32)
+            return StoredRows(lengths, np.frombuffer(content, dtype=np.uint8), self._valid(start, stop))
 
     def take(self, rows: NDArray[np.int64]) -> pl.Series:
         """Decode the rows of these numbers, in any order; -1 gives null."""
@@ -225,13 +231,27 @@ class ColumnFile:
         """Check every block again, whether it was checked before or not."""
         self._check(self.kernel_input(0, 0), np.arange(len(self._checked)))
 
+    def _check_range(self, start: int, stop: int) -> None:
+        if not 0 <= start <= stop <= self.row_count:
+            raise ValueError(f"rows {start} to {stop} are out of range: the part has {self.row_count}")
+
+    def _decoded(self, column: ColumnInput, start: int, stop: int) -> NDArray[Any]:
+        values = np.empty(stop - start, dtype=self.type.numpy_type)
+        for first in range(start, stop, _SLICE_ROWS):
+            last = min(first + _SLICE_ROWS, stop)
+            decode_rows(column, first, last, values[first - start : last - start])
+        return values
+
+    def _valid(self, start: int, stop: int) -> NDArray[np.bool] | None:
+        return None if self.validity is None else unpack(self.validity, start, stop)
+
     def _read_text(self, column: ColumnInput, start: int, stop: int) -> pl.Series:
         pieces = []
         for first in range(start, stop, _SLICE_ROWS):
             offsets, content = decode_string_rows(column, first, min(first + _SLICE_ROWS, stop))
             pieces.append(text_of_buffers(offsets, content))
         text = pl.concat(pieces, rechunk=True) if pieces else pl.Series([], dtype=pl.String)
-        return with_nulls(text, None if self.validity is None else unpack(self.validity, start, stop))
+        return with_nulls(text, self._valid(start, stop))
 
     def _take_text(
         self, column: ColumnInput, rows: NDArray[np.int64], wanted: NDArray[np.int64], valid: NDArray[np.bool]

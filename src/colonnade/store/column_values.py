@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -12,7 +12,26 @@ from colonnade.errors import ColumnTypeError, HeaderError, SchemaError
 from colonnade.schema import CHAR_NULL, CHARS, SYMBOL_NULL, ColumnType
 from colonnade.store.symbols import Dictionary
 
+NO_TEXT: Final = np.zeros(0, dtype=np.uint8)
 _CHAR_CODES: Final = pl.Enum(CHARS)
+
+
+class StoredRows(NamedTuple):
+    """Rows of a column as a column file holds them.
+
+    Attributes
+    ----------
+    values
+        Stored values; for text the length of each row in bytes, as uint32.
+    text
+        Bytes of all texts one after the other; empty for types of fixed width.
+    valid
+        Which rows have a value; None where all have, and for types with a null code.
+    """
+
+    values: NDArray[Any]
+    text: NDArray[np.uint8] = NO_TEXT
+    valid: NDArray[np.bool] | None = None
 
 
 def canonical_type(column_type: ColumnType) -> pl.DataType:

@@ -26,7 +26,7 @@ from colonnade.store.column_layout import (
     write_footer,
     write_header,
 )
-from colonnade.store.column_values import check_type, stored_values, symbol_codes_type
+from colonnade.store.column_values import StoredRows, check_type, stored_values, symbol_codes_type
 from colonnade.store.entries import ColumnEntry
 from colonnade.store.source import BLOCK_INDEX
 from colonnade.store.symbols import RunBuilder, check_dictionary, write_dictionary
@@ -85,7 +85,7 @@ class ColumnWriter:
         self._validity = ValidityBuilder()
         self._hash = ValuesHash()
         self._text_hash = TextHash()
-        self._rest: list[tuple[NDArray[Any], NDArray[np.uint8], NDArray[np.bool] | None]] = []
+        self._rest: list[StoredRows] = []
         self._rest_rows = 0
         self._index: list[bytes] = []
         self._values_bytes = 0
@@ -98,19 +98,25 @@ class ColumnWriter:
         check_type(rows, self.type, self.name)
         if not len(rows):
             return
-        text = np.zeros(0, dtype=np.uint8)
         if self.type.has_fixed_width:
             values, valid = stored_values(rows, self.type, self._codes_type)
+            self.add_stored(StoredRows(values, valid=valid))
         else:
             valid = rows.is_not_null().to_numpy() if rows.null_count() else None
-            values, text = text_to_buffers(rows)
+            self.add_stored(StoredRows(*text_to_buffers(rows), valid))
+
+    def add_stored(self, rows: StoredRows) -> None:
+        """Take the next rows as a column file holds them, symbols as codes of this file's dictionary."""
+        values = rows.values
+        if not len(values):
+            return
         if self._runs:
             self.run_starts = self._runs.add(values)
         self.values = values
-        self.has_nulls = valid is not None
-        self.row_count += len(rows)
-        self._rest.append((values, text, valid))
-        self._rest_rows += len(rows)
+        self.has_nulls = rows.valid is not None
+        self.row_count += len(values)
+        self._rest.append(rows)
+        self._rest_rows += len(values)
         batch_rows = _BATCH_BYTES // values.itemsize if self.type.has_fixed_width else _TEXT_BATCH_ROWS
         if self._rest_rows >= batch_rows:
             self._encode(batch_rows, self._rest_rows // batch_rows * batch_rows)
@@ -197,7 +203,7 @@ class ColumnWriter:
         self._rest_rows -= row_count
         if self._rest_rows:
             rest_valid = None if valid is None else valid[row_count:].copy()
-            self._rest = [(values[row_count:].copy(), text[text_start:].copy(), rest_valid)]
+            self._rest = [StoredRows(values[row_count:].copy(), text[text_start:].copy(), rest_valid)]
 
     def _encode_fixed(self, values: NDArray[Any], bitmap: NDArray[np.uint8] | None) -> tuple[bytes, bytes]:
         self._hash.add(values)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
@@ -68,42 +69,100 @@ def write_part(
     SchemaError
         If the rows don't fit the schema: columns, types, order, null sort keys. Nothing of the part is left.
     """
-    part = folder / new_part_name()
-    make_folders(part)
-    writers: list[ColumnWriter] = []
-    try:
-        for name, column_type in schema.columns.items():
-            symbols = dictionaries[name] if column_type.kind == "symbol" else None
-            path = part / new_column_name(name)
-            is_parted = name == schema.part_by
-            writers.append(
-                ColumnWriter(
-                    path, name, column_type, compressions[name], symbols=symbols, is_parted=is_parted
-                )
-            )
-        keys = _SortKeys(schema)
+    part = PartWriter(
+        folder,
+        schema,
+        dictionaries=dictionaries,
+        compressions=compressions,
+        sequence=(sequence, sequence),
+        durable=durable,
+        threads=threads,
+    )
+    with part:
         for frame in frames:
             _check_columns(frame, schema)
-            list(map_ordered(partial(_add, frame), writers, threads=threads))
-            if len(frame):
-                keys.add({writer.name: writer for writer in writers})
-        finished = map_ordered(lambda writer: writer.finish(durable=durable), writers, threads=threads)
-        columns = dict(zip(schema.columns, finished, strict=True))
-        sync_folders([part, folder], durable=durable)
-    except BaseException:
-        for writer in writers:
+            part.add(partial(_add, frame), len(frame))
+        return part.finish()
+
+
+class PartWriter:
+    """A part being written, its columns side by side; leaving the block by an error removes what is there.
+
+    Parameters are those of `write_part`; ``sequence`` is the first and last number that went into the part.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        schema: Schema,
+        *,
+        dictionaries: Mapping[str, pl.Series],
+        compressions: Mapping[str, Compression],
+        sequence: tuple[int, int],
+        durable: bool = True,
+        threads: int | None = None,
+    ) -> None:
+        self.path = folder / new_part_name()
+        self._schema = schema
+        self._dictionaries = dictionaries
+        self._compressions = compressions
+        self._sequence = sequence
+        self._durable = durable
+        self._threads = threads
+        self._writers: dict[str, ColumnWriter] = {}
+        self._keys = _SortKeys(schema)
+
+    def __enter__(self) -> Self:
+        make_folders(self.path)
+        try:
+            for name, column_type in self._schema.columns.items():
+                self._writers[name] = ColumnWriter(
+                    self.path / new_column_name(name),
+                    name,
+                    column_type,
+                    self._compressions[name],
+                    symbols=self._dictionaries[name] if column_type.kind == "symbol" else None,
+                    is_parted=name == self._schema.part_by,
+                )
+        except BaseException:
+            self._abandon()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self._abandon()
+
+    def add(self, give: Callable[[ColumnWriter], None], row_count: int) -> None:
+        """Add rows: ``give`` is called once a column, by several threads, and hands them to the writer."""
+        for _ in map_ordered(give, self._writers.values(), threads=self._threads):
+            pass
+        if row_count:
+            self._keys.add(self._writers)
+
+    def finish(self) -> PartEntry:
+        """Finish all columns and say what the part is."""
+        finished = map_ordered(
+            lambda writer: writer.finish(durable=self._durable), self._writers.values(), threads=self._threads
+        )
+        columns = dict(zip(self._writers, finished, strict=True))
+        sync_folders([self.path, self.path.parent], durable=self._durable)
+        return PartEntry(
+            folder=self.path.name,
+            sequence=self._sequence,
+            row_count=next(iter(self._writers.values())).row_count,
+            sort_min=self._keys.smallest,
+            sort_max=self._keys.largest,
+            columns=columns,
+        )
+
+    def _abandon(self) -> None:
+        for writer in self._writers.values():
             writer.abandon()
         with contextlib.suppress(OSError):
-            part.rmdir()
-        raise
-    return PartEntry(
-        folder=part.name,
-        sequence=(sequence, sequence),
-        row_count=writers[0].row_count,
-        sort_min=keys.smallest,
-        sort_max=keys.largest,
-        columns=columns,
-    )
+            self.path.rmdir()
 
 
 def _add(frame: pl.DataFrame, writer: ColumnWriter) -> None:
