@@ -21,7 +21,10 @@ DAYS = (-1, 0, 19_724)  # 1969-12-31, 1970-01-01, 2024-01-02
 DAY_NS = 86_400_000_000_000
 SYMBOLS = ("A", "AAPL", "BRK A", "NA", "Z€", "龙虾USDT")
 CONDITIONS = ("@", " O  ", " 4 B", "")
-ENCODINGS = ("plain", "bitpack", "lz4", "lz4:9", "zstd:1", "zstd:-3", "bitpack+lz4", "bitpack+zstd:3")
+ENCODINGS = (
+    "plain", "bitpack", "lz4", "lz4:9", "zstd:1", "zstd:-3", "bitpack+lz4", "bitpack+zstd:3", "snappy",
+    "gzip:1", "qipc", "runs", "runs+zstd:1",
+)  # fmt: skip
 BLOCK_SIZES = ("4KiB", "16KiB", "128KiB", "1MiB")
 
 

@@ -212,3 +212,23 @@ class TestBitpackLz4(CompressionContract):
 
 class TestBitpackZstd(CompressionContract):
     spec = "bitpack+zstd:3"
+
+
+class TestSnappy(CompressionContract):
+    spec = "snappy"
+
+
+class TestGzip(CompressionContract):
+    spec = "gzip:6"
+
+
+class TestQipc(CompressionContract):
+    spec = "qipc"
+
+
+class TestRuns(CompressionContract):
+    spec = "runs"
+
+
+class TestRunsZstd(CompressionContract):
+    spec = "runs+zstd:3"

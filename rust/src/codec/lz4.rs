@@ -1,16 +1,17 @@
-//! LZ4 blocks. Levels 1 and 2 are the fast compressor, 3 to 12 the high-compression one.
+//! LZ4 blocks. Levels 1 and 2 are the fast compressor, 3 to 12 the high-compression one; higher ones act as 12.
 
 use lz4::block::{CompressionMode, compress_bound, compress_to_buffer, decompress_to_buffer};
 
 use crate::error::{KernelError, Result};
 
 const FIRST_HIGH_LEVEL: i32 = 3;
+const HIGHEST_LEVEL: i32 = 12;
 
 /// Compress bytes.
 pub fn compress(bytes: &[u8], level: i32) -> Result<Vec<u8>> {
     let mode = match level {
         ..FIRST_HIGH_LEVEL => CompressionMode::DEFAULT,
-        _ => CompressionMode::HIGHCOMPRESSION(level),
+        _ => CompressionMode::HIGHCOMPRESSION(level.min(HIGHEST_LEVEL)),
     };
     let refused =
         |error: std::io::Error| KernelError::InvalidArgument(format!("lz4 can't compress: {error}"));

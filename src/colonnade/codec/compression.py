@@ -2,6 +2,7 @@
 
 ```
 [encoding "+"] codec [":" level] ["@" block size]      bitpack+zstd:3@128KiB
+pco [":" level] ["@" block size]                       pco:8@1MiB
 ```
 """
 
@@ -13,16 +14,23 @@ from typing import Final
 
 from colonnade.errors import CompressionError
 
-ENCODINGS: Final = ("plain", "bitpack")
-CODECS: Final[dict[str, tuple[int, int, int]]] = {  # name: lowest, highest, default level
+ENCODINGS: Final = ("plain", "bitpack", "pco", "bytes", "dict", "runs")  # by their ids
+CODECS: Final[dict[str, tuple[int, int, int]]] = {  # by their ids; name: lowest, highest, default level
     "none": (0, 0, 0),
-    "lz4": (1, 12, 1),
+    "lz4": (1, 16, 1),  # the lz4 library takes 13 to 16 as 12
     "zstd": (-7, 22, 3),
+    "snappy": (0, 0, 0),
+    "gzip": (0, 9, 6),
+    "qipc": (0, 0, 0),
 }
+PCO_LEVELS: Final = (0, 12, 8)  # lowest, highest, default
 MIN_BLOCK_SIZE: Final = 4 << 10
 MAX_BLOCK_SIZE: Final = 1 << 20
 DEFAULT_BLOCK_SIZE: Final = 128 << 10
-_KDB_CODECS: Final = {0: "none", 4: "lz4", 5: "zstd"}  # 1 qipc, 2 gzip, 3 snappy are not here yet
+PCO_BLOCK_SIZE: Final = 1 << 20  # what pco learns of a block serves all its pages, so large ones pay
+_AFTER_PLAIN: Final = ("snappy", "gzip", "qipc")  # stand after no other encoding
+_KDB_CODECS: Final = ("none", "qipc", "gzip", "snappy", "lz4", "zstd")  # by kdb+'s number of the algorithm
+_KDB_TEXT: Final = re.compile(r"(\()?\s*(\d+)[\s;,]+(\d+)[\s;,]+(-?\d+)\s*(?(1)\))")
 _UNITS: Final = {
     "": 1, "B": 1, "K": 1 << 10, "KB": 1 << 10, "KIB": 1 << 10,
     "M": 1 << 20, "MB": 1 << 20, "MIB": 1 << 20,
@@ -38,9 +46,10 @@ class Compression:
     encoding
         Type-aware transform of a block's values; see `ENCODINGS`.
     codec
-        Byte compressor over what the encoding left; see `CODECS`.
+        Byte compressor over what the encoding left; see `CODECS`. After ``bitpack``, ``bytes``, ``dict`` and
+        ``runs`` it is ``none``, ``lz4`` or ``zstd``, after ``pco`` always ``none``.
     level
-        The codec's effort; 0 where a codec has none.
+        The codec's effort, for ``pco`` its own; 0 where there is none.
     block_size
         Plain bytes of a block before encoding, a power of two from 4 KiB to 1 MiB.
 
@@ -52,6 +61,8 @@ class Compression:
     'zstd:10'
     >>> str(Compression.parse("bitpack@64KiB"))
     'bitpack@64KiB'
+    >>> Compression.parse("pco")
+    Compression(encoding='pco', codec='none', level=8, block_size=1048576)
     """
 
     encoding: str = "plain"
@@ -64,18 +75,30 @@ class Compression:
             raise CompressionError(f"unknown encoding {self.encoding!r}; there are {', '.join(ENCODINGS)}")
         if self.codec not in CODECS:
             raise CompressionError(f"unknown codec {self.codec!r}; there are {', '.join(CODECS)}")
-        low, high, _ = CODECS[self.codec]
-        if not low <= self.level <= high:
+        if self.encoding == "pco" and self.codec != "none":
+            raise CompressionError(f"no codec stands after 'pco': got {self.codec!r}")
+        if self.encoding != "plain" and self.codec in _AFTER_PLAIN:
             raise CompressionError(
-                f"level {self.level} is out of range for codec {self.codec!r}: expected {low} to {high}"
+                f"codec {self.codec!r} can't stand after {self.encoding!r}, only after 'plain'; "
+                f"use {self.codec!r} alone, or 'lz4' or 'zstd'"
             )
+        self._check_level()
         size = self.block_size
         if not MIN_BLOCK_SIZE <= size <= MAX_BLOCK_SIZE or size & (size - 1):
             raise CompressionError(f"block size {size} B isn't a power of two from 4 KiB to 1 MiB")
 
+    def _check_level(self) -> None:
+        low, high, _ = _levels(self.encoding, self.codec)
+        if low <= self.level <= high:
+            return
+        name = self.encoding if self.codec == "none" else self.codec
+        if low == high:
+            raise CompressionError(f"{name!r} has no level: got {self.level}")
+        raise CompressionError(f"level {self.level} is out of range for {name!r}: expected {low} to {high}")
+
     @classmethod
     def parse(cls, spec: str | tuple[int, int, int] | Compression) -> Compression:
-        """Read the text form, or kdb+'s (log2 block size, algorithm, level).
+        """Read the text form, or kdb+'s (log2 block size, algorithm, level), as numbers or as text.
 
         Raises
         ------
@@ -86,8 +109,10 @@ class Compression:
             return spec
         if isinstance(spec, tuple):
             return cls._of_kdb(spec)
+        triple = _KDB_TEXT.fullmatch(spec.strip())
+        if triple:
+            return cls._of_kdb((int(triple[2]), int(triple[3]), int(triple[4])))
         head, at, size = spec.strip().partition("@")
-        block_size = _parse_size(size, spec) if at else DEFAULT_BLOCK_SIZE
         names, _, level = head.partition(":")
         parts = [part.strip() for part in names.split("+")]
         if len(parts) == 1:
@@ -100,29 +125,44 @@ class Compression:
         if codec not in CODECS:
             known = f"encodings are {', '.join(ENCODINGS)}, codecs {', '.join(CODECS)}"
             raise CompressionError(f"unknown compression {spec!r}; {known}")
-        return cls(encoding, codec, _parse_level(level, codec, spec), block_size)
+        block_size = _parse_size(size, spec) if at else default_block_size(encoding)
+        return cls(encoding, codec, _parse_level(level, _levels(encoding, codec)[2], spec), block_size)
 
     @classmethod
     def _of_kdb(cls, triple: tuple[int, int, int]) -> Compression:
         log2_size, algorithm, level = triple
         if triple == (0, 0, 0):  # kdb+'s form of no compression
             return cls()
-        if algorithm not in _KDB_CODECS:
-            known = "there are 0 none, 4 lz4, 5 zstd"
-            raise CompressionError(f"kdb+ algorithm {algorithm} isn't supported; {known}")
+        if not 0 <= algorithm < len(_KDB_CODECS):
+            known = ", ".join(f"{number} {name}" for number, name in enumerate(_KDB_CODECS))
+            raise CompressionError(f"kdb+ algorithm {algorithm} isn't supported; there are {known}")
         if not 12 <= log2_size <= 20:  # noqa: PLR2004 - the range that kdb+ documents
             raise CompressionError(f"log2 block size {log2_size} is out of range: expected 12 to 20")
         codec = _KDB_CODECS[algorithm]
-        if codec == "lz4":
-            level = min(max(level, 1), 12)  # the lz4 library takes 0 as 1, and 13 to 16 as 12
-        return cls("plain", codec, level if codec != "none" else 0, 1 << log2_size)
+        low, high, _ = CODECS[codec]
+        if codec == "lz4" and level == 0:
+            level = 1  # as the lz4 library takes it
+        return cls("plain", codec, 0 if low == high else level, 1 << log2_size)
 
     def __str__(self) -> str:
         names = [self.encoding] if self.encoding != "plain" or self.codec == "none" else []
         if self.codec != "none":
-            names.append(f"{self.codec}:{self.level}")
-        size = "" if self.block_size == DEFAULT_BLOCK_SIZE else f"@{format_size(self.block_size)}"
-        return "+".join(names) + size
+            names.append(self.codec)
+        low, high, _ = _levels(self.encoding, self.codec)
+        level = "" if low == high else f":{self.level}"
+        is_default = self.block_size == default_block_size(self.encoding)
+        size = "" if is_default else f"@{format_size(self.block_size)}"
+        return "+".join(names) + level + size
+
+
+def default_block_size(encoding: str) -> int:
+    """Give the plain bytes of a block that an encoding gets where none are named."""
+    return PCO_BLOCK_SIZE if encoding == "pco" else DEFAULT_BLOCK_SIZE
+
+
+def _levels(encoding: str, codec: str) -> tuple[int, int, int]:
+    """Give the lowest, the highest and the default level."""
+    return PCO_LEVELS if encoding == "pco" else CODECS[codec]
 
 
 def format_size(size: int) -> str:
@@ -137,9 +177,9 @@ def _parse_size(text: str, spec: str) -> int:
     return int(match[1]) * _UNITS[match[2].upper()]
 
 
-def _parse_level(text: str, codec: str, spec: str) -> int:
-    if not text:
-        return CODECS[codec][2]
+def _parse_level(text: str, default: int, spec: str) -> int:
+    if not text.strip():
+        return default
     try:
         return int(text)
     except ValueError:

@@ -1,0 +1,52 @@
+//! zlib streams (RFC 1950): what kdb+ calls gzip. Compressed by zlib itself, so that sizes equal kdb+'s.
+
+use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+
+use crate::error::{KernelError, Result};
+
+const LOWEST_LEVEL: i32 = 0;
+const HIGHEST_LEVEL: i32 = 9;
+
+/// Compresses at one level; a state of some 270 KiB that is worth keeping.
+pub struct Encoder(Compress);
+
+impl Encoder {
+    /// Make an encoder.
+    pub fn new(level: i32) -> Self {
+        let level = level.clamp(LOWEST_LEVEL, HIGHEST_LEVEL).unsigned_abs();
+        Self(Compress::new(Compression::new(level), true))
+    }
+
+    /// Compress bytes. What would be longer than them is cut, and so never what is kept.
+    pub fn compress(&mut self, bytes: &[u8]) -> Result<Vec<u8>> {
+        self.0.reset();
+        let mut out = Vec::with_capacity(bytes.len());
+        match self.0.compress_vec(bytes, &mut out, FlushCompress::Finish) {
+            Ok(Status::StreamEnd) => Ok(out),
+            Ok(_) => Ok(bytes.to_vec()),
+            Err(error) => Err(KernelError::InvalidArgument(format!("gzip can't compress: {error}"))),
+        }
+    }
+}
+
+/// Decompresses; keeps its window of 32 KiB.
+pub struct Decoder(Decompress);
+
+impl Decoder {
+    /// Make a decoder.
+    pub fn new() -> Self {
+        Self(Decompress::new(true))
+    }
+
+    /// Decompress into `out`; gives the number of bytes written. The stream must end with `stored`.
+    pub fn decompress(&mut self, stored: &[u8], out: &mut [u8]) -> Result<usize> {
+        self.0.reset(true);
+        match self.0.decompress(stored, out, FlushDecompress::Finish) {
+            Ok(Status::StreamEnd) if self.0.total_in() == stored.len() as u64 => {
+                Ok(usize::try_from(self.0.total_out()).unwrap_or(usize::MAX))
+            }
+            Ok(_) => Err(KernelError::Corrupt("gzip block doesn't end where it should".to_owned())),
+            Err(error) => Err(KernelError::Corrupt(format!("gzip block can't be decompressed: {error}"))),
+        }
+    }
+}
