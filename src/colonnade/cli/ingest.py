@@ -77,6 +77,15 @@ def run(
             show_default=False,
         ),
     ] = None,
+    key: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Leave out a row where one of the same key is stored or came before it. Repeat it for a "
+            "key of several columns; without it every row is kept.",
+            show_default=False,
+        ),
+    ] = None,
     compression: Annotated[
         list[str] | None,
         typer.Option(
@@ -168,6 +177,7 @@ def run(
             compression=compressions,
             goal=goal,
             mode=mode,
+            key=key,
             roles=roles or None,
             bad_rows=bad_rows,
             allow_incomplete=allow_incomplete,
@@ -179,6 +189,8 @@ def run(
         print_json(asdict(report))
     else:
         show(_as_frame(report), as_json=False, draw=lambda console: _draw(console, report))
+    if report.known_rows:
+        remark(f"{report.known_rows:,} rows were left out: a row of their key was there")
     if report.bad_rows:
         remark(f"{report.bad_rows:,} rows don't fit and went to {bad_rows}")
     return Status.DONE if report.rows else Status.NOTHING_TO_DO

@@ -34,11 +34,13 @@ from colonnade.ingest.sort import SortedPartition, Sorter
 from colonnade.ingest.source import Source, check_file_sets, sources_of
 from colonnade.ingest.streams import Watch
 from colonnade.ingest.table_keys import Keys, check_keys, new_schema
+from colonnade.ingest.unique import UniqueRows, check_key
 from colonnade.schema import Schema, days_to_date
 from colonnade.store.database import DatabaseStore
 from colonnade.store.entries import PartEntry, SourceEntry
 from colonnade.store.filenames import temporary
 from colonnade.store.part import write_part
+from colonnade.store.table_source import open_source
 from colonnade.store.version import Addition, Edits, TableStore
 from colonnade.store.version_file import Version
 from colonnade.threads import map_ordered
@@ -63,6 +65,8 @@ class IngestReport:
         Rows that were added.
     bad_rows
         Rows that didn't fit and were written to the file of bad rows.
+    known_rows
+        Rows that were left out, because a row of their key was there.
     partitions
         Trading dates that got rows, ascending.
     bytes_in
@@ -80,6 +84,7 @@ class IngestReport:
     table: str
     rows: int
     bad_rows: int
+    known_rows: int
     partitions: tuple[dt.date, ...]
     bytes_in: int
     plain_bytes: int
@@ -103,6 +108,7 @@ def ingest(
     compression: CompressionArgument | None = None,
     goal: str | None = None,
     mode: str | None = None,
+    key: Sequence[str] | None = None,
     roles: Mapping[str, str] | None = None,
     bad_rows: str | Path | None = None,
     again: bool = False,
@@ -136,6 +142,9 @@ def ingest(
         Compression of the columns; ``auto`` chooses by a sample, towards the goal.
     mode
         None refuses dates that hold rows; ``append`` adds to them, ``replace`` takes their place.
+    key
+        Columns that together tell the rows of a date apart. A row is left out where one of the same key came
+        before it, or is stored. None keeps every row, equal ones too.
     roles
         Role to column, where names don't tell.
     bad_rows
@@ -161,6 +170,8 @@ def ingest(
         If the rows don't fit the table.
     AlreadyExistsError
         If dates hold rows and no mode is given.
+    ConflictError
+        If rows of a ``key`` are appended while somebody else changes the table.
     """
     started = time.perf_counter()
     if mode not in MODES:
@@ -184,22 +195,35 @@ def ingest(
     found = sources_of(sources)
     check_file_sets(found, request)
     settings = _CompressionSettings(compression, goal, base)
+    stored = open_source(store.path, base.number) if base is not None and mode == "append" else None
+    unique = None if key is None else UniqueRows(key, stored)
     with (
         _place_named(store),
         BadRows(bad_rows) as bad,
         _Rows(store, base, keys, request, mode, again=again) as rows,
     ):
         rows.read(found, bad, memory, _watch(found, progress))
+        if unique is not None and rows.schema is not None:
+            check_key(unique.key, rows.schema, where=f"table {table!r}")
         bad.finish()  # before the commit: a row is in the table or in the file
         entries = tuple(entry for source in found if (entry := source.entry()) is not None)
         version, additions = _write(
-            store, base, rows, mode=mode, entries=entries, settings=settings, again=again, threads=threads
+            store,
+            base,
+            rows,
+            mode=mode,
+            unique=unique,
+            entries=entries,
+            settings=settings,
+            again=again,
+            threads=threads,
         )
     parts = [part for addition in additions.values() for part in addition.parts]
     return IngestReport(
         table=table,
         rows=sum(part.row_count for part in parts),
         bad_rows=bad.count,
+        known_rows=0 if unique is None else unique.left_out,
         partitions=tuple(days_to_date(days) for days in sorted(additions)),
         bytes_in=sum(source.byte_count for source in found),
         plain_bytes=sum(column.plain_bytes for part in parts for column in part.columns.values()),
@@ -351,6 +375,7 @@ def _write(
     rows: _Rows,
     *,
     mode: str | None,
+    unique: UniqueRows | None,
     entries: tuple[SourceEntry, ...],
     settings: _CompressionSettings,
     again: bool,
@@ -370,11 +395,14 @@ def _write(
         is_small = rows.sorter.row_count < _SMALL_ROWS * rows.sorter.partition_count
 
         def write(partition: SortedPartition) -> None:
+            frames = partition.frames if unique is None else unique.of(partition.days, partition.frames)
+            if frames is None:
+                return
             started.add(partition.days)
             written[partition.days] = write_part(
                 store.partition_folder(partition.days, schema),
                 schema,
-                partition.frames,
+                frames,
                 dictionaries=partition.dictionaries,
                 compressions=compressions,
                 durable=store.durable,
@@ -384,7 +412,10 @@ def _write(
         for _ in map_ordered(write, rows.sorter.partitions(), threads=threads if is_small else 1):
             pass
         additions = {days: Addition((written[days],), entries) for days in sorted(written)}
-        edits = _edits(additions, mode, schema if base is None else None, settings, again=again)
+        if not additions and base is not None:
+            return base.number, {}
+        created = schema if base is None else None
+        edits = _edits(additions, mode, created, settings, again=again, alone=unique is not None)
     except BaseException:
         _remove(store, schema, written, started)
         raise
@@ -402,10 +433,11 @@ def _edits(
     settings: _CompressionSettings,
     *,
     again: bool,
+    alone: bool,
 ) -> Edits:
     new = {} if schema is None else {"schema": schema, "settings": settings.to_json()}
     group = {None: "created", "append": "appended", "replace": "replaced"}[mode]
-    return Edits(**{group: additions}, **new, again=again)  # type: ignore[arg-type]
+    return Edits(**{group: additions}, **new, again=again, alone=alone)  # type: ignore[arg-type]
 
 
 def _remove(
