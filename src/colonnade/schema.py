@@ -160,6 +160,11 @@ class Schema:
         Sunday 18:30 belongs to Monday.
     roles
         Role to column name; see `ROLES`.
+    stored
+        Column to the name under which parts keep it, where that is another one: a column keeps its stored
+        name when it is renamed, and a name that was in use before isn't used for another column.
+    retired
+        Stored names of columns that were dropped; parts may still have them.
     """
 
     columns: Mapping[str, ColumnType]
@@ -170,10 +175,13 @@ class Schema:
     zone: str | None = None
     day_start_ns: int = 0
     roles: Mapping[str, str] = field(default_factory=dict)
+    stored: Mapping[str, str] = field(default_factory=dict)
+    retired: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.columns:
             raise SchemaError("a table needs at least one column")
+        self._check_stored_names()
         for name in (self.part_by, self.sort_by, self.date_column, *self.roles.values()):
             if name is not None:
                 self.column(name)
@@ -192,12 +200,21 @@ class Schema:
         if self.zone is not None:
             zone_info(self.zone)
 
+    def _check_stored_names(self) -> None:
+        names = [*map(self.stored_name, self.columns), *self.retired]
+        if len(set(names)) < len(names):
+            raise SchemaError("two columns of a table have one stored name")
+
     def column(self, name: str, *, where: str = "the table") -> ColumnType:
         """Give the type of a column; raise `ColumnNotFoundError` with what there is."""
         try:
             return self.columns[name]
         except KeyError:
             raise ColumnNotFoundError(name, self.columns, where=where) from None
+
+    def stored_name(self, name: str) -> str:
+        """Give the name under which parts keep a column."""
+        return self.stored.get(name, name)
 
     def role(self, role: str, *, where: str = "the table") -> str:
         """Give the column that plays a role; raise `SchemaError` with the way out where none does."""

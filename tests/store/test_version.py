@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from colonnade.codec.compression import Compression
 from colonnade.errors import (
     AlreadyExistsError,
     AlreadyIngestedError,
@@ -16,8 +17,9 @@ from colonnade.errors import (
     SchemaError,
     UnsupportedVersionError,
 )
+from colonnade.schema import ColumnType
 from colonnade.store.database import DatabaseStore
-from colonnade.store.entries import PartEntry, SourceEntry
+from colonnade.store.entries import ColumnEntry, PartEntry, SourceEntry
 from colonnade.store.version import Addition, Edits, TableStore
 from store.rows import DAY, TRADES, append_ten_times, new_table, trades
 
@@ -141,12 +143,31 @@ def test_the_same_source_twice_is_refused_unless_told(table: TableStore) -> None
     assert [source.name for source in table.manifest(latest, 1).sources] == ["trades.csv", "copy.csv"]
 
 
-def test_a_change_of_schema_meanwhile_is_a_conflict(table: TableStore) -> None:
+def test_two_changes_of_the_schema_at_once_are_a_conflict(table: TableStore) -> None:
     base = table.commit(None, created(1))
     table.commit(base, Edits(schema=replace(TRADES, roles={"price": "price"})))
 
     with pytest.raises(ConflictError, match="schema"):
-        table.commit(base, Edits(appended={1: Addition((PART,))}))
+        table.commit(base, Edits(schema=replace(TRADES, roles={"size": "size"})))
+
+
+def test_rows_that_the_new_schema_reads_fit_and_others_are_a_conflict(table: TableStore) -> None:
+    base = table.commit(None, created(1))
+    column = ColumnEntry(ColumnType("int32"), "size-1.col", 1, 1, 0, Compression(), 1)
+    part = replace(PART, columns={"size": column})
+    wide = replace(TRADES, columns={**TRADES.columns, "size": ColumnType("int64")})
+    short = replace(TRADES, columns={**TRADES.columns, "size": ColumnType("int16")})
+
+    widened = table.commit(base, Edits(schema=wide))
+    latest = table.commit(base, Edits(appended={1: Addition((part,))}))
+    with pytest.raises(ConflictError, match="'size'"):
+        table.commit(widened, Edits(schema=short))
+    table.commit(latest, Edits(schema=short))
+    with pytest.raises(ConflictError, match="'size'"):
+        table.commit(latest, Edits(appended={1: Addition((part,))}))
+
+    assert latest.schema == wide
+    assert len(table.manifest(latest, 1).parts) == 2
 
 
 def test_a_table_is_created_once(table: TableStore) -> None:

@@ -28,7 +28,9 @@ def column_info(source: StoredTable) -> pl.DataFrame:
     for date in source.values.tolist():
         manifest = source.partition(date).manifest
         for name, kind in source.schema.columns.items():
-            entries = [part.columns[name] for part in manifest.parts]
+            stored_name = source.schema.stored_name(name)
+            found = [part.columns.get(stored_name) for part in manifest.parts]
+            entries = [entry for entry in found if entry is not None]  # older parts may lack the column
             plain = sum(entry.plain_bytes for entry in entries)
             stored = sum(entry.stored_bytes for entry in entries)
             records.append(
@@ -36,7 +38,8 @@ def column_info(source: StoredTable) -> pl.DataFrame:
                     "partition": days_to_date(date),
                     "column": name,
                     "type": str(kind),
-                    "compression": ", ".join(dict.fromkeys(str(entry.compression) for entry in entries)),
+                    "compression": ", ".join(dict.fromkeys(str(entry.compression) for entry in entries))
+                    or None,
                     "rows": manifest.row_count,
                     "plain_bytes": plain,
                     "stored_bytes": stored,

@@ -17,8 +17,10 @@ from colonnade.errors import PlanError
 from colonnade.query.bind import Scope
 from colonnade.query.expr import unknown_word
 from colonnade.query.points import read_points
-from colonnade.query.values import instant_ns
-from colonnade.schema import Schema
+from colonnade.query.values import days_between, instant_ns
+from colonnade.schema import ColumnType, Schema, days_to_date
+from colonnade.store import alter
+from colonnade.store.cast import cast_column
 from colonnade.store.table_source import StoredTable
 from colonnade.store.version import TableStore
 
@@ -129,6 +131,64 @@ class Table:
                 f"table {self.name!r} is shown at version {self._ref.version}, which can't change"
             )
         return self._ingest(self.name, frame, mode="append", **options)
+
+    def add_column(self, name: str, type: str) -> None:  # noqa: A002 - the word of the public surface
+        """Add a column: null in the rows that are there, whose files stay as they are.
+
+        Parameters
+        ----------
+        name
+            Name of the new column, which comes last.
+        type
+            Its type, as ``"float64"``.
+
+        Examples
+        --------
+        >>> db["trade"].add_column("venue", "symbol")  # doctest: +SKIP
+        """
+        alter.add_column(self._writable(), name, ColumnType.parse(type))
+
+    def drop_column(self, name: str) -> None:
+        """Drop a column; its values don't come back, even if a column of that name is added later.
+
+        Columns that place the rows (``part_by``, ``sort_by``, the column of the trading date) can't be
+        dropped. The files go when the versions that know the column are cleaned away.
+        """
+        alter.drop_column(self._writable(), name)
+
+    def rename_column(self, old: str, new: str) -> None:
+        """Give a column another name; keys, roles and settings go along, no file of rows is written."""
+        alter.rename_column(self._writable(), old, new)
+
+    def cast_column(self, name: str, type: str, *, threads: int | None = None) -> None:  # noqa: A002
+        """Give a column another type, without loss or not at all.
+
+        A wider type (``int16`` to ``int32``, ``float32`` to ``float64``, another zone) is a matter of a
+        moment: files stay, and their values are widened as they are read. Any other type writes the column's
+        files anew, and a value that would not come back as it was is an error before anything is changed.
+        Rows can be appended meanwhile.
+
+        Examples
+        --------
+        >>> db["trade"].cast_column("size", "int64")  # doctest: +SKIP
+        """
+        cast_column(self._writable(), name, ColumnType.parse(type), threads=threads)
+
+    def drop_partition(self, date: Any) -> list[dt.date]:  # noqa: ANN401 - date, text, NumPy
+        """Drop the rows of a date, or of a month as ``"2024-03"``; give the dates that went.
+
+        Versions from before still have them until they are cleaned away.
+        """
+        first, last = days_between(date, what="the date")
+        return [days_to_date(day) for day in alter.drop_partitions(self._writable(), first, last)[1]]
+
+    def _writable(self) -> TableStore:
+        if self._ref.version is not None:
+            raise PlanError(
+                f"table {self.name!r} is shown at version {self._ref.version}, which can't change; "
+                f"use db[{self.name!r}]"
+            )
+        return TableStore(self._ref.path)
 
     def _open(self) -> StoredTable:
         return self._ref.open()

@@ -58,7 +58,7 @@ def _test_of(node: Node, schema: Schema) -> Test | None:
 
 
 def _may_match(column: Any, op: str, value: Any) -> NDArray[np.bool_]:  # noqa: ANN401
-    """Tell of each block whether a row of it may fulfil a comparison; one without bounds may."""
+    """Tell of each block whether a row of it may fulfil a comparison; one without bounds may, nulls can't."""
     index = column.index
     low, high, known = zone_bounds(index, column.type)
     nan = has_nan(index)  # NaN is above all
@@ -73,7 +73,8 @@ def _may_match(column: Any, op: str, value: Any) -> NDArray[np.bool_]:  # noqa: 
             may = (high > value) | nan
         case _:
             may = (high >= value) | nan
-    found: NDArray[np.bool_] = may | ~known
+    has_values = index["null_count"] < index["rows"]  # a null fulfils no comparison
+    found: NDArray[np.bool_] = (may | ~known) & has_values
     return found
 
 

@@ -147,7 +147,7 @@ class PartWriter:
         finished = map_ordered(
             lambda writer: writer.finish(durable=self._durable), self._writers.values(), threads=self._threads
         )
-        columns = dict(zip(self._writers, finished, strict=True))
+        columns = dict(zip(map(self._schema.stored_name, self._writers), finished, strict=True))
         sync_folders([self.path, self.path.parent], durable=self._durable)
         return PartEntry(
             folder=self.path.name,

@@ -19,17 +19,21 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from colonnade.errors import ColumnNotFoundError
+from colonnade.errors import HeaderError, located
 from colonnade.schema import Schema, days_to_date
 from colonnade.store.atomic import check_folder, file_identity
 from colonnade.store.column_file import ColumnFile
 from colonnade.store.entries import ColumnEntry, PartEntry
 from colonnade.store.filenames import VERSIONS, version_name
 from colonnade.store.manifest import Manifest
+from colonnade.store.older_parts import AbsentColumn, WidenedColumn, absent_column
+from colonnade.store.schema_change import is_read_as
 from colonnade.store.version import TableStore
 from colonnade.store.version_file import Version
 
 _MAX_OPEN_FILES: Final = 1024
+
+PartColumn = ColumnFile | WidenedColumn | AbsentColumn
 
 
 class StoredPart:
@@ -54,32 +58,63 @@ class StoredPart:
     @property
     def runs(self) -> NDArray[Any] | None:
         """One `RUNS` entry a symbol of ``part_by``, ascending codes; None without such a column."""
-        return None if self._schema.part_by is None else self.column(self._schema.part_by).runs
+        part_by = self._schema.part_by
+        return None if part_by is None else self._file(part_by, self._needed_entry(part_by)).runs
 
-    def column(self, name: str) -> ColumnFile:
-        """Give a column; raise `ColumnNotFoundError` where there is none."""
-        path = self._column_path(self._column_entry(name))
+    def column(self, name: str) -> PartColumn:
+        """Give a column as the table has it; raise `ColumnNotFoundError` where the table has none.
+
+        One that the part lacks has no value in any row, and one that is narrower here is widened.
+        """
+        wanted = self._schema.column(name, where=f"table {self.where['table']!r}")
+        entry = self.column_entry(name)
+        if entry is None:
+            return absent_column(wanted, self.row_count)
+        file = self._file(name, entry)
+        return file if entry.type == wanted else WidenedColumn(file, wanted)
+
+    def column_entry(self, name: str) -> ColumnEntry | None:
+        """Give what the manifest says of a column; None where the part is older than the column.
+
+        Raises
+        ------
+        HeaderError
+            If its type isn't one that is read as the table's.
+        """
+        wanted = self._schema.column(name, where=f"table {self.where['table']!r}")
+        entry = self.entry.columns.get(self._schema.stored_name(name))
+        if entry is not None and not is_read_as(entry.type, wanted):
+            with located(**self.where, column=name):
+                raise HeaderError(
+                    f"part {self.entry.folder!r} holds the type {entry.type}, the table has {wanted}"
+                )
+        return entry
+
+    def open_apart(self, name: str) -> ColumnFile:
+        """Open the file of a column that the part has, anew and with nothing checked yet."""
+        return self._opened(name, self._needed_entry(name))
+
+    def _file(self, name: str, entry: ColumnEntry) -> ColumnFile:
+        path = self._column_path(entry)
         with _lock:
             column = _columns.get(path)
             if column is not None:
                 _columns.move_to_end(path)
                 return column
-        return _kept_open(path, self.open_apart(name))
+        return _kept_open(path, self._opened(name, entry))
 
-    def open_apart(self, name: str) -> ColumnFile:
-        """Open a column anew, with nothing checked yet; for those who check everything."""
-        entry = self._column_entry(name)
+    def _opened(self, name: str, entry: ColumnEntry) -> ColumnFile:
         return ColumnFile(self._column_path(entry), entry, self.row_count, {**self.where, "column": name})
 
     def _column_path(self, entry: ColumnEntry) -> str:
         return f"{self.folder}/{entry.file}"
 
-    def _column_entry(self, name: str) -> ColumnEntry:
-        try:
-            return self.entry.columns[name]
-        except KeyError:
-            where = f"table {self.where['table']!r}"
-            raise ColumnNotFoundError(name, self._schema.columns, where=where) from None
+    def _needed_entry(self, name: str) -> ColumnEntry:
+        entry = self.column_entry(name)
+        if entry is None:
+            with located(**self.where, column=name):
+                raise HeaderError(f"part {self.entry.folder!r} lacks the column")
+        return entry
 
 
 class StoredPartition:

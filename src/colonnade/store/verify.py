@@ -167,6 +167,8 @@ def _check_counts(source: StoredTable, value: int) -> None:
 
 
 def _verify_column(part: StoredPart, name: str, result: Verification) -> None:
+    if part.column_entry(name) is None:
+        return  # the part is older than the column
     column = part.open_apart(name)
     result.files += 1
     result.stored_bytes += column.entry.stored_bytes
@@ -244,7 +246,7 @@ def _check_sorted(part: StoredPart, schema: Schema) -> None:
     entry: PartEntry = part.entry
     if schema.sort_by is None or not part.row_count:
         return
-    column = part.column(schema.sort_by)
+    column = part.open_apart(schema.sort_by)
     starts: NDArray[np.int64] = np.zeros(1, dtype=np.int64)
     if part.runs is not None:
         starts = part.runs["first_row"].astype(np.int64)

@@ -3,7 +3,9 @@
 A version file is immutable. Creating the file with the next number is the commit: the hard link to it fails
 where another writer was faster, and then the change is laid over the new state. Appends always fit; a change
 of named parts or column files fits as long as those are what they were; one that replaces, creates or drops a
-partition fails with `ConflictError` where that partition changed meanwhile.
+partition fails with `ConflictError` where that partition changed meanwhile. A change of the schema fits
+unless the schema changed meanwhile, or rows came that it can't read: columns that were added, dropped, renamed
+or widened since a part was written don't keep the part out.
 Before the link nothing new is visible, and after it everything is, because parts and manifests are on disk
 before it. Readers only read: the newest number in the folder is the current version.
 """
@@ -34,6 +36,7 @@ from colonnade.store.atomic import make_folders, open_to_read, publish, sync_fol
 from colonnade.store.entries import PartEntry, SourceEntry
 from colonnade.store.filenames import VERSIONS, partition_name, version_name, version_number
 from colonnade.store.manifest import Change, Manifest, read_manifest, write_manifest
+from colonnade.store.schema_change import unread_columns
 from colonnade.store.version_file import PartitionRow, Version, read_version, write_version
 from colonnade.threads import map_ordered
 
@@ -232,8 +235,8 @@ class TableStore:
         Raises
         ------
         ConflictError
-            If a partition that is created, replaced or dropped, a named part or column file, or the schema
-            changed since `base`.
+            If a partition that is created, replaced or dropped, or a named part or column file changed since
+            `base`; or the schema did, and this changes it, too, or brings values of a type that isn't read.
         AlreadyIngestedError
             If an appended source is in the partition already.
         """
@@ -245,7 +248,7 @@ class TableStore:
             number = 1 if newest is None else newest.number + 1
             if newest is None and self.newest_number() is not None:
                 raise ConflictError(f"table {self.name!r} was created meanwhile; read it and retry")
-            content = self._prepare(newest, edits, number)
+            content = self._prepare(base, newest, edits, number)
             versions = self.path / VERSIONS
             make_folders(versions)
             sync_folders([self.path, self.path.parent], durable=self.durable)
@@ -261,7 +264,7 @@ class TableStore:
                 f"table {self.name!r} was changed between version {base.number} and {newest.number}, while "
                 "this change was prepared; read again and retry"
             )
-        if newest.schema != base.schema:
+        if edits.schema is not None and newest.schema != base.schema:
             raise ConflictError(
                 f"the schema of table {self.name!r} was changed by version {newest.number} or before, "
                 f"since version {base.number}; read again and retry"
@@ -278,7 +281,7 @@ class TableStore:
                     f"{base.number} and {newest.number}, while this change was prepared; read again and retry"
                 )
 
-    def _prepare(self, newest: Version | None, edits: Edits, number: int) -> bytes:
+    def _prepare(self, base: Version | None, newest: Version | None, edits: Edits, number: int) -> bytes:
         """Write the manifests of a change; give the content of the new version."""
         schema = edits.schema or (newest.schema if newest else None)
         if schema is None:
@@ -289,6 +292,8 @@ class TableStore:
         manifests = self._manifests(newest, edits)
         for value in [value for value, manifest in manifests.items() if not manifest.parts]:
             del manifests[value], rows[value]
+        if base is not None and newest is not None and schema != base.schema:
+            self._check_types(base, newest, manifests, schema)
         folders = [self.partition_folder(value, schema) for value in manifests]
         written = map_ordered(self._write_manifest, zip(folders, manifests.values(), strict=True))
         for manifest, content_hash in zip(manifests.values(), written, strict=True):
@@ -300,6 +305,27 @@ class TableStore:
         settings = edits.settings if edits.settings is not None else (newest.settings if newest else {})
         created_ns = max(time.time_ns(), newest.created_ns + 1 if newest else 0)
         return write_version(number, created_ns, schema, settings, rows)
+
+    def _check_types(
+        self, base: Version, newest: Version, manifests: Mapping[int, Manifest], schema: Schema
+    ) -> None:
+        """Raise `ConflictError` where a part can't be read by a schema that its writer didn't know.
+
+        Those are the parts of this change where others changed the schema, and the parts of others where this
+        change has a schema.
+        """
+        meanwhile = set()
+        if newest.schema != schema:
+            known = dict(zip(base.values.tolist(), base.manifests, strict=True))
+            now = zip(newest.values.tolist(), newest.manifests, strict=True)
+            meanwhile = {value for value, content_hash in now if known.get(value) != content_hash}
+        for value in {*manifests, *meanwhile}:
+            manifest = manifests[value] if value in manifests else self.manifest(newest, value)
+            for name, column, wanted in unread_columns(manifest.parts, schema):
+                raise ConflictError(
+                    f"column {name!r} of table {self.name!r} was written as {column.type} in partition "
+                    f"{days_to_date(value)} while another change made it {wanted}; read again and retry"
+                )
 
     def _write_manifest(self, placed: tuple[Path, Manifest]) -> str:
         folder, manifest = placed

@@ -178,10 +178,12 @@ def _schema_to_json(schema: Schema) -> dict[str, Any]:
         "zone": schema.zone,
         "day_start_ns": schema.day_start_ns,
         "roles": dict(schema.roles),
+        "stored": dict(schema.stored),
+        "retired": list(schema.retired),
     }
 
 
 def _schema_of_json(fields: Mapping[str, Any]) -> Schema:
-    known = {key: value for key, value in fields.items() if key != "columns"}
+    known = {key: value for key, value in fields.items() if key not in ("columns", "retired")}
     columns = {name: ColumnType.parse(text) for name, text in fields["columns"]}
-    return Schema(columns=columns, **known)
+    return Schema(columns=columns, retired=tuple(fields.get("retired", ())), **known)

@@ -1,0 +1,52 @@
+"""Changes of a table as a whole: its columns, its dates, its life. Each is one commit."""
+
+from __future__ import annotations
+
+from colonnade.errors import NotFoundError
+from colonnade.schema import ColumnType
+from colonnade.store.schema_change import (
+    settings_renamed,
+    settings_without,
+    with_column,
+    with_name,
+    without_column,
+)
+from colonnade.store.version import Edits, TableStore
+from colonnade.store.version_file import Version
+
+
+def add_column(table: TableStore, name: str, kind: ColumnType) -> Version:
+    """Add a column; the rows that are there have no value in it. No file of rows is written."""
+    base = table.current()
+    return table.commit(base, Edits(schema=with_column(base.schema, name, kind, table=table.name)))
+
+
+def drop_column(table: TableStore, name: str) -> Version:
+    """Drop a column; its files go when the versions that know it are cleaned away."""
+    base = table.current()
+    schema = without_column(base.schema, name, table=table.name)
+    return table.commit(base, Edits(schema=schema, settings=settings_without(base.settings, name)))
+
+
+def rename_column(table: TableStore, old: str, new: str) -> Version:
+    """Give a column another name; keys, roles and settings go along. No file of rows is written."""
+    base = table.current()
+    schema = with_name(base.schema, old, new, table=table.name)
+    return table.commit(base, Edits(schema=schema, settings=settings_renamed(base.settings, old, new)))
+
+
+def drop_partitions(table: TableStore, first: int, last: int) -> tuple[Version, list[int]]:
+    """Drop the partitions of the dates from ``first`` to ``last``; give the version and the dates that went.
+
+    Raises
+    ------
+    NotFoundError
+        If no date between them has rows.
+    ConflictError
+        If one of them changes meanwhile.
+    """
+    base = table.current()
+    values = [value for value in base.values.tolist() if first <= value <= last]
+    if not values:
+        raise NotFoundError(f"table {table.name!r} has no partition of these dates")
+    return table.commit(base, Edits(dropped=frozenset(values))), values
