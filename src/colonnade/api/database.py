@@ -12,6 +12,7 @@ from colonnade.api.query import TableRef
 from colonnade.api.table import Table
 from colonnade.ingest.writer import IngestReport, ingest
 from colonnade.query.expr import unknown_word
+from colonnade.store import alter
 from colonnade.store.database import DatabaseStore
 from colonnade.store.verify import Finding, verify
 
@@ -81,6 +82,14 @@ class Database:
             take the table's keys.
         """
         return ingest(self._store, table, source, **options)
+
+    def drop_table(self, name: str) -> None:
+        """Drop a table with all its rows.
+
+        Readers that have it open go on; its files go when its versions are cleaned away. A table of that name
+        can be made anew at once.
+        """
+        alter.drop_table(self._store.open_table(name))
 
     def verify(self, table: str | None = None, *, threads: int | None = None) -> pl.DataFrame:
         """Check every checksum, hash, count and order; give what is wrong, one row each."""

@@ -421,7 +421,13 @@ def _write(
         raise
     try:
         return store.commit(base, edits).number, additions
-    except (ConflictError, SourceError, SchemaError, AlreadyExistsError):  # what is refused isn't visible
+    except (
+        ConflictError,
+        NotFoundError,
+        SourceError,
+        SchemaError,
+        AlreadyExistsError,
+    ):  # what is refused isn't visible
         _remove(store, schema, written, started)
         raise
 

@@ -35,6 +35,11 @@ def rename_column(table: TableStore, old: str, new: str) -> Version:
     return table.commit(base, Edits(schema=schema, settings=settings_renamed(base.settings, old, new)))
 
 
+def drop_table(table: TableStore) -> Version:
+    """Drop a table; its files go when its versions are cleaned away, until then readers of them go on."""
+    return table.drop()
+
+
 def drop_partitions(table: TableStore, first: int, last: int) -> tuple[Version, list[int]]:
     """Drop the partitions of the dates from ``first`` to ``last``; give the version and the dates that went.
 

@@ -213,8 +213,8 @@ class _Writing:
             if wrong.any():
                 row = wrong.arg_max() or 0
                 raise ColumnTypeError(
-                    f"column {self._name!r} of table {self._table.name!r}: {_shown(values, row)} in partition "
-                    f"{days_to_date(file.value)} (row {start + row} of part {file.part.entry.folder!r}) "
+                    f"column {self._name!r} of table {self._table.name!r}: {_shown(values, row)} in row "
+                    f"{start + row} of part {file.part.entry.folder!r} of {days_to_date(file.value)} "
                     f"doesn't become {self._kind} without loss; nothing was changed"
                 )
             yield found

@@ -71,7 +71,12 @@ class DatabaseStore:
     def table_names(self) -> list[str]:
         """List the tables, sorted."""
         folders = [entry.name for entry in self.path.iterdir() if is_table_name(entry.name)]
-        return sorted(name for name in folders if TableStore(self.path / name).newest_number())
+        return sorted(name for name in folders if TableStore(self.path / name).exists())
+
+    def dropped_names(self) -> list[str]:
+        """List the tables that were dropped, sorted; `clean` removes what is left of them."""
+        tables = [TableStore(entry) for entry in self.path.iterdir() if is_table_name(entry.name)]
+        return sorted(table.name for table in tables if table.newest_number() and not table.exists())
 
     def table(self, name: str) -> TableStore:
         """Give the versions of a table, which may not exist yet; see `open_table`."""

@@ -30,6 +30,12 @@ def write_document(kind: str, fields: Mapping[str, Any]) -> bytes:
     return f'{{"format":{FORMAT},"kind":"{kind}","checksum":"{hash_bytes(body)}",'.encode() + body
 
 
+def kind_of(content: bytes) -> str | None:
+    """Give the kind of the document that begins so, unchecked; None where none does."""
+    start = _START.match(content)
+    return None if start is None else start[2].decode()
+
+
 def read_document(content: bytes, kind: str) -> dict[str, Any]:
     """Give the fields of a document.
 

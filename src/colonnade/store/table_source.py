@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from colonnade.errors import HeaderError, located
+from colonnade.errors import HeaderError, NotFoundError, located
 from colonnade.schema import Schema, days_to_date
 from colonnade.store.atomic import check_folder, file_identity
 from colonnade.store.column_file import ColumnFile
@@ -179,6 +179,8 @@ def open_source(path: Path, version: int | None = None) -> StoredTable:
     """
     store = TableStore(path)
     state = store.current() if version is None else store.read(version)
+    if state.is_dropped:
+        raise NotFoundError(f"table {store.name!r} was dropped by version {state.number}")
     key = (str(path), state.number, file_identity(path / VERSIONS / version_name(state.number)))
     with _lock:
         source = _sources.get(key)

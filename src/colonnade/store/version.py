@@ -4,8 +4,9 @@ A version file is immutable. Creating the file with the next number is the commi
 where another writer was faster, and then the change is laid over the new state. Appends always fit; a change
 of named parts or column files fits as long as those are what they were; one that replaces, creates or drops a
 partition fails with `ConflictError` where that partition changed meanwhile. A change of the schema fits
-unless the schema changed meanwhile, or rows came that it can't read: columns that were added, dropped, renamed
-or widened since a part was written don't keep the part out.
+unless the schema changed meanwhile, or rows came that it can't read: columns that were added, dropped,
+renamed or widened since a part was written don't keep the part out.
+
 Before the link nothing new is visible, and after it everything is, because parts and manifests are on disk
 before it. Readers only read: the newest number in the folder is the current version.
 """
@@ -37,7 +38,7 @@ from colonnade.store.entries import PartEntry, SourceEntry
 from colonnade.store.filenames import VERSIONS, partition_name, version_name, version_number
 from colonnade.store.manifest import Change, Manifest, read_manifest, write_manifest
 from colonnade.store.schema_change import unread_columns
-from colonnade.store.version_file import PartitionRow, Version, read_version, write_version
+from colonnade.store.version_file import PartitionRow, Version, is_drop, read_version, write_version
 from colonnade.threads import map_ordered
 
 _NO_LOCKS: Final = (errno.ENOLCK, errno.ENOTSUP)  # of file systems that have none
@@ -138,17 +139,26 @@ class TableStore:
         except (FileNotFoundError, NotADirectoryError):
             return []
 
+    def exists(self) -> bool:
+        """Whether there is a table, not dropped."""
+        number = self.newest_number()
+        return number is not None and not is_drop(self.path / VERSIONS / version_name(number))
+
     def current(self) -> Version:
-        """Read the newest version; raise `NotFoundError` where there is no table."""
+        """Read the newest version; raise `NotFoundError` where there is no table, or none any more."""
         while True:
             number = self.newest_number()
             if number is None:
                 raise NotFoundError(f"no table {self.name!r} in '{self.path.parent}'")
             try:
-                return self._read(number)
+                version = self._read(number)
             except StaleVersionError:
                 if self.newest_number() == number:
                     raise
+                continue
+            if version.is_dropped:
+                raise NotFoundError(f"no table {self.name!r} in '{self.path.parent}'; it was dropped")
+            return version
 
     def read(self, number: int) -> Version:
         """Read a version; raise `NotFoundError` where it isn't kept."""
@@ -219,6 +229,17 @@ class TableStore:
         except ConflictError:
             raise AlreadyExistsError(f"table {self.name!r} exists already in '{self.path.parent}'") from None
 
+    def drop(self) -> Version:
+        """Drop the table as one commit; a table that is created under its name goes on from its number."""
+        while True:
+            newest = self.current()
+            number, created_ns = newest.number + 1, max(time.time_ns(), newest.created_ns + 1)
+            content = write_version(
+                number, created_ns, newest.schema, {}, {}, born=newest.born, is_dropped=True
+            )
+            if self._publish(number, content):
+                return self._read(number)
+
     def commit(self, base: Version | None, edits: Edits) -> Version:
         """Make the next version.
 
@@ -245,20 +266,43 @@ class TableStore:
             if newest is not None:
                 newest = self.current()
                 self._check_fits(base, newest, edits)
-            number = 1 if newest is None else newest.number + 1
-            if newest is None and self.newest_number() is not None:
-                raise ConflictError(f"table {self.name!r} was created meanwhile; read it and retry")
-            content = self._prepare(base, newest, edits, number)
-            versions = self.path / VERSIONS
-            make_folders(versions)
-            sync_folders([self.path, self.path.parent], durable=self.durable)
-            if publish(versions / version_name(number), content, durable=self.durable):
-                sync_folders([versions], durable=self.durable)
+            before = self._dropped() if newest is None else newest
+            content = self._prepare(base, newest, edits, before)
+            number = 1 if before is None else before.number + 1
+            if self._publish(number, content):
                 return self._read(number)
+
+    def _dropped(self) -> Version | None:
+        """Give the version by which a table of this name was dropped, None where there was none.
+
+        Raises
+        ------
+        ConflictError
+            If there is a table.
+        """
+        number = self.newest_number()
+        before = None if number is None else self._read(number)
+        if before is not None and not before.is_dropped:
+            raise ConflictError(f"table {self.name!r} was created meanwhile; read it and retry")
+        return before
+
+    def _publish(self, number: int, content: bytes) -> bool:
+        versions = self.path / VERSIONS
+        make_folders(versions)
+        sync_folders([self.path, self.path.parent], durable=self.durable)
+        if not publish(versions / version_name(number), content, durable=self.durable):
+            return False
+        sync_folders([versions], durable=self.durable)
+        return True
 
     def _check_fits(self, base: Version | None, newest: Version, edits: Edits) -> None:
         if base is None or newest.number == base.number:
             return
+        if newest.born != base.born:
+            raise ConflictError(
+                f"table {self.name!r} was dropped and created anew, by version {newest.born}, while this "
+                "change was prepared; read again and retry"
+            )
         if edits.alone:
             raise ConflictError(
                 f"table {self.name!r} was changed between version {base.number} and {newest.number}, while "
@@ -281,8 +325,10 @@ class TableStore:
                     f"{base.number} and {newest.number}, while this change was prepared; read again and retry"
                 )
 
-    def _prepare(self, base: Version | None, newest: Version | None, edits: Edits, number: int) -> bytes:
-        """Write the manifests of a change; give the content of the new version."""
+    def _prepare(
+        self, base: Version | None, newest: Version | None, edits: Edits, before: Version | None
+    ) -> bytes:
+        """Write the manifests of a change; give the content of the version that follows another."""
         schema = edits.schema or (newest.schema if newest else None)
         if schema is None:
             raise SchemaError(f"table {self.name!r} can't be created without a schema")
@@ -303,8 +349,10 @@ class TableStore:
             if rows.pop(value, None) is None:
                 raise NotFoundError(f"table {self.name!r} has no partition {days_to_date(value)}")
         settings = edits.settings if edits.settings is not None else (newest.settings if newest else {})
-        created_ns = max(time.time_ns(), newest.created_ns + 1 if newest else 0)
-        return write_version(number, created_ns, schema, settings, rows)
+        created_ns = max(time.time_ns(), before.created_ns + 1 if before else 0)
+        number = before.number + 1 if before else 1
+        born = newest.born if newest else number
+        return write_version(number, created_ns, schema, settings, rows, born=born)
 
     def _check_types(
         self, base: Version, newest: Version, manifests: Mapping[int, Manifest], schema: Schema

@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from colonnade.errors import CorruptionError, HeaderError, located
 from colonnade.schema import ColumnType, Schema
 from colonnade.store.atomic import file_identity, read_file
-from colonnade.store.document import read_document, write_document
+from colonnade.store.document import kind_of, read_document, write_document
 from colonnade.store.filenames import version_name
 
+_VERSION: Final = "version"
+_DROPPED: Final = "dropped"
 NO_MIN: Final = -(1 << 63)  # smallest sort key where there is no sort key
 NO_MAX: Final = (1 << 63) - 1
 
@@ -53,6 +55,10 @@ class Version:
         Hash of each partition's manifest.
     row_counts, sort_min, sort_max
         Of each partition; `NO_MIN` and `NO_MAX` without a sort key.
+    born
+        Number of the version that created the table; higher than 1 where a table of this name was dropped.
+    is_dropped
+        Whether the table was dropped by this version; it has no partition then.
     """
 
     number: int
@@ -64,6 +70,8 @@ class Version:
     row_counts: NDArray[np.int64]
     sort_min: NDArray[np.int64]
     sort_max: NDArray[np.int64]
+    born: int = 1
+    is_dropped: bool = False
 
     def position(self, value: int) -> int | None:
         """Give the position of a date's partition, or None where there is none."""
@@ -89,6 +97,9 @@ def write_version(
     schema: Schema,
     settings: Mapping[str, Any],
     rows: Mapping[int, PartitionRow],
+    *,
+    born: int = 1,
+    is_dropped: bool = False,
 ) -> bytes:
     """Give the content of a version file."""
     values = sorted(rows)
@@ -103,11 +114,12 @@ def write_version(
     fields = {
         "number": number,
         "created_ns": created_ns,
+        "born": born,
         "schema": _schema_to_json(schema),
         "settings": settings,
         "partitions": partitions,
     }
-    return write_document("version", fields)
+    return write_document(_DROPPED if is_dropped else _VERSION, fields)
 
 
 def read_version(folder: Path, number: int) -> Version:
@@ -140,7 +152,8 @@ def _parse(path: Path, identity: tuple[int, int, int]) -> Version:
 def parse_version(path: Path) -> Version:
     """Read a version file anew; see `read_version`, which does so once."""
     content = read_file(path)
-    fields = read_document(content, "version")
+    is_dropped = kind_of(content) == _DROPPED
+    fields = read_document(content, _DROPPED if is_dropped else _VERSION)
     try:
         partitions = fields["partitions"]
         version = Version(
@@ -153,6 +166,8 @@ def parse_version(path: Path) -> Version:
             row_counts=np.array(partitions["rows"], dtype=np.int64),
             sort_min=np.array(partitions["sort_min"], dtype=np.int64),
             sort_max=np.array(partitions["sort_max"], dtype=np.int64),
+            born=int(fields.get("born", 1)),
+            is_dropped=is_dropped,
         )
     except CorruptionError:
         raise
@@ -161,11 +176,22 @@ def parse_version(path: Path) -> Version:
     columns = (version.values, version.row_counts, version.sort_min, version.sort_max)
     if any(column.shape != (len(version.manifests),) for column in columns):
         raise HeaderError("the columns of the version have different lengths")
+    if is_dropped and len(version.values):
+        raise HeaderError("a table that was dropped has partitions")
     if np.any(np.diff(version.values.astype(np.int64)) <= 0):
         raise HeaderError("the partitions of the version don't ascend")
     for column in columns:
         column.flags.writeable = False
     return version
+
+
+def is_drop(path: Path) -> bool:
+    """Tell by its first bytes whether a version drops the table; False where the file is gone."""
+    try:
+        with path.open("rb") as file:
+            return kind_of(file.read(64)) == _DROPPED
+    except FileNotFoundError:
+        return False
 
 
 def _schema_to_json(schema: Schema) -> dict[str, Any]:
