@@ -13,6 +13,7 @@ pub mod codec;
 pub mod column;
 pub mod cursor;
 mod decimal;
+mod decimals;
 pub mod encoding;
 pub mod error;
 pub mod fold;

@@ -73,3 +73,14 @@ pub fn write_floats(element: Element, values: &[f64], out: &mut [u8]) {
         narrow(values, out, f64::to_le_bytes);
     }
 }
+
+/// The signed element of the same width: codes are packed as signed numbers, so that the null code
+/// 0xffffffff lies next to code 0 and a group with nulls stays narrow.
+pub const fn signed_twin(element: Element) -> Element {
+    match element {
+        Element::U8 => Element::I8,
+        Element::U16 => Element::I16,
+        Element::U32 => Element::I32,
+        other => other,
+    }
+}
