@@ -6,12 +6,18 @@ use crate::bytes;
 use crate::checksum;
 use crate::codec::{Codec, Compressor};
 use crate::column::{Column, Element};
+use crate::dict;
 use crate::encoding::Encoding;
 use crate::error::{KernelError, Result};
+use crate::numerals;
+use crate::planes::{self, Mode};
 use crate::reader::{MAX_BLOCK_BYTES, Reader};
 use crate::runs;
 use crate::strings;
 use crate::zone_map::{self, Nulls, ZoneMap};
+
+/// Bytes of values from which a way of encoding is chosen.
+const LEAST_SAMPLE: usize = 16 << 10;
 
 /// Stored blocks and their index entries.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -55,10 +61,8 @@ impl BlockWriter {
         check_validity(nulls.validity, values.len() / width)?;
         for (number, block) in values.chunks(self.block_rows * width).enumerate() {
             let zone_map = zone_map::of_values(block, element, nulls, number * self.block_rows);
-            match encode_block(self.encoding, block, element)? {
-                Some((encoding, encoded)) => self.push(encoding, &encoded, block.len() / width, zone_map)?,
-                None => self.push(Encoding::Plain, block, block.len() / width, zone_map)?,
-            }
+            let encoded = self.encode_block(block, element)?;
+            self.push_smaller(encoded, block, block.len() / width, zone_map)?;
         }
         Ok(self.blocks)
     }
@@ -72,7 +76,12 @@ impl BlockWriter {
             let texts = bytes::slice(rest, 0, count, "text")?;
             rest = rest.get(count..).unwrap_or_default();
             let zone_map = zone_map::of_text(lengths.len(), nulls, number * self.block_rows);
-            self.push(Encoding::Plain, &strings::encode(lengths, texts)?, lengths.len(), zone_map)?;
+            match self.encode_text_block(lengths, texts)? {
+                Some(encoded) => self.push(self.encoding, &encoded, lengths.len(), zone_map)?,
+                None => {
+                    self.push(Encoding::Plain, &strings::encode(lengths, texts)?, lengths.len(), zone_map)?;
+                }
+            }
         }
         if rest.is_empty() {
             Ok(self.blocks)
@@ -81,11 +90,92 @@ impl BlockWriter {
         }
     }
 
-    /// Compress an encoded block where that makes it smaller, and append it with its entry.
+    /// Encode the values of a block as asked for, or in another way that is smaller; `None` for plain.
+    fn encode_block(&mut self, values: &[u8], element: Element) -> Result<Option<(Encoding, Vec<u8>)>> {
+        let encoded = match self.encoding {
+            Encoding::Plain => None,
+            Encoding::Bitpack => bitpack::encode(values, element)?,
+            Encoding::Bytes => self.encode_planes(values, element)?,
+            Encoding::Dict => dict::encode(values, element, self.has_codec()),
+            Encoding::Runs => runs::encode(values, element),
+        };
+        Ok(encoded.map(|encoded| (self.encoding, encoded)))
+    }
+
+    /// Encode the texts of a block as asked for; `None` where that doesn't fit them or is no smaller than plain.
+    fn encode_text_block(&self, lengths: &[u32], texts: &[u8]) -> Result<Option<Vec<u8>>> {
+        let encoded = match self.encoding {
+            Encoding::Bitpack => match numerals::integers_of(lengths, texts) {
+                Some(integers) => bitpack::encode(&integers, Element::I64)?,
+                None => None,
+            },
+            Encoding::Dict => dict::encode_texts(lengths, texts, self.has_codec())?,
+            Encoding::Plain | Encoding::Bytes | Encoding::Runs => None,
+        };
+        let plain_bytes = strings::encoded_bytes(lengths.len(), texts.len());
+        Ok(encoded.filter(|encoded| encoded.len() < plain_bytes))
+    }
+
+    /// Split values into byte planes, in the mode that compresses a sample best; `None` where none beats plain.
+    fn encode_planes(&mut self, values: &[u8], element: Element) -> Result<Option<Vec<u8>>> {
+        let width = element.width().max(1);
+        let sample = if self.has_codec() { middle(values, width) } else { values };
+        let mut best = (self.compressed_bytes(sample)?, None);
+        for mode in [Mode::Values, Mode::Deltas] {
+            if let Some(planes) = planes::encode(sample, element, mode) {
+                let size = self.compressed_bytes(&planes)?;
+                if size < best.0 {
+                    best = (size, Some(mode));
+                }
+            }
+        }
+        Ok(best.1.and_then(|mode| planes::encode(values, element, mode)))
+    }
+
+    /// Give the bytes that the codec leaves of these.
+    fn compressed_bytes(&mut self, bytes: &[u8]) -> Result<usize> {
+        Ok(self.compressor.compress(bytes)?.map_or(bytes.len(), |compressed| compressed.len()))
+    }
+
+    fn has_codec(&self) -> bool {
+        self.compressor.codec() != Codec::None
+    }
+
+    /// Append a block of values as encoded, or plain where there is nothing else or it takes as much.
+    fn push_smaller(
+        &mut self,
+        encoded: Option<(Encoding, Vec<u8>)>,
+        plain: &[u8],
+        rows: usize,
+        zone_map: ZoneMap,
+    ) -> Result<()> {
+        if let Some((encoding, encoded)) = encoded {
+            let compressed = self.compressor.compress(&encoded)?;
+            // Byte planes may be a few bytes longer than the values.
+            if compressed.as_ref().unwrap_or(&encoded).len() < plain.len() {
+                return self.append(encoding, &encoded, compressed.as_deref(), rows, zone_map);
+            }
+        }
+        self.push(Encoding::Plain, plain, rows, zone_map)
+    }
+
+    /// Compress an encoded block where that makes it smaller, and append it.
     fn push(&mut self, encoding: Encoding, encoded: &[u8], rows: usize, zone_map: ZoneMap) -> Result<()> {
         let compressed = self.compressor.compress(encoded)?;
+        self.append(encoding, encoded, compressed.as_deref(), rows, zone_map)
+    }
+
+    /// Append a block with its entry.
+    fn append(
+        &mut self,
+        encoding: Encoding,
+        encoded: &[u8],
+        compressed: Option<&[u8]>,
+        rows: usize,
+        zone_map: ZoneMap,
+    ) -> Result<()> {
         let codec = if compressed.is_some() { self.compressor.codec() } else { Codec::None };
-        let stored = compressed.as_deref().unwrap_or(encoded);
+        let stored = compressed.unwrap_or(encoded);
         let entry = BlockEntry {
             offset: self.offset,
             stored_bytes: bytes::length_u32(stored.len(), "block")?,
@@ -106,14 +196,11 @@ impl BlockWriter {
     }
 }
 
-/// Encode the values of a block as asked for, or in another way that is smaller; `None` where plain is the smallest.
-fn encode_block(wanted: Encoding, values: &[u8], element: Element) -> Result<Option<(Encoding, Vec<u8>)>> {
-    let encoded = match wanted {
-        Encoding::Plain => None,
-        Encoding::Bitpack => bitpack::encode(values, element)?,
-        Encoding::Runs => runs::encode(values, element),
-    };
-    Ok(encoded.map(|encoded| (wanted, encoded)))
+/// Give an eighth of the values from their middle, at least 16 KiB.
+fn middle(values: &[u8], width: usize) -> &[u8] {
+    let length = (values.len() / 8).max(LEAST_SAMPLE).min(values.len()) / width * width;
+    let start = (values.len() - length) / 2 / width * width;
+    values.get(start..start + length).unwrap_or(values)
 }
 
 fn check_validity(validity: Option<&[u8]>, rows: usize) -> Result<()> {
@@ -153,10 +240,28 @@ pub fn take_rows(column: Column<'_>, rows: &[i64], out: &mut [u8]) -> Result<()>
         )));
     }
     let mut reader = Reader::new(column)?;
-    for (row, value) in rows.iter().zip(out.chunks_exact_mut(width)) {
-        if let Ok(row) = usize::try_from(*row) {
-            reader.values(row, value)?;
-        }
+    let mut take = |place: usize, row: i64| match (usize::try_from(row), out.get_mut(place * width..)) {
+        (Ok(row), Some(rest)) => reader.values(row, rest.get_mut(..width).unwrap_or_default()),
+        _ => Ok(()),
+    };
+    if rows.is_sorted() {
+        return rows.iter().enumerate().try_for_each(|(place, row)| take(place, *row));
+    }
+    // In ascending order each block is undone once.
+    let mut ordered: Vec<(i64, usize)> = rows.iter().copied().zip(0..).collect();
+    ordered.sort_unstable();
+    ordered.into_iter().try_for_each(|(row, place)| take(place, row))
+}
+
+/// Gather texts by ascending row number: each one's end within `data` to `ends`, its bytes to `data`.
+pub fn take_texts(column: Column<'_>, rows: &[i64], ends: &mut Vec<i64>, data: &mut Vec<u8>) -> Result<()> {
+    let mut reader = Reader::new(column)?;
+    for span in rows.chunk_by(|row, next| row.checked_add(1) == Some(*next)) {
+        let start = span
+            .first()
+            .and_then(|row| usize::try_from(*row).ok())
+            .ok_or_else(|| KernelError::InvalidArgument("a row number is negative".to_owned()))?;
+        reader.texts(start, start + span.len(), ends, data)?;
     }
     Ok(())
 }

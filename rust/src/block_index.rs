@@ -18,6 +18,7 @@ use crate::codec::Codec;
 use crate::column::{Element, ElementClass};
 use crate::encoding::Encoding;
 use crate::error::{KernelError, Result};
+use crate::planes;
 
 /// Bytes of one entry.
 pub const ENTRY_BYTES: usize = 48;
@@ -199,9 +200,6 @@ fn validate_entry(
     expected_rows: usize,
     previous_end: u64,
 ) -> std::result::Result<u64, String> {
-    let width = element.width() as u64;
-    let plain_bytes = u64::from(entry.rows) * width;
-    let encoded = u64::from(entry.encoded_bytes);
     if entry.rows as usize != expected_rows {
         return Err(format!("got {} rows, expected {expected_rows}", entry.rows));
     }
@@ -213,22 +211,12 @@ fn validate_entry(
     }
     let encoding = Encoding::from_id(entry.encoding).map_err(|failure| failure.to_string())?;
     let codec = Codec::from_id(entry.codec).map_err(|failure| failure.to_string())?;
-    match (encoding, element) {
-        (Encoding::Plain, Element::Utf8) if encoded < 4 * (u64::from(entry.rows) + 1) => {
-            return Err(format!("{encoded} bytes can't hold the offsets of {} texts", entry.rows));
-        }
-        (Encoding::Plain, Element::Utf8) => {}
-        (_, Element::Utf8) => return Err(format!("text can't have the encoding {}", encoding.name())),
-        (Encoding::Plain, _) if encoded != plain_bytes => {
-            return Err(format!("got {encoded} bytes, expected {plain_bytes}"));
-        }
-        (_, _) if encoded > plain_bytes => {
-            return Err(format!("{encoded} bytes are more than plain's {plain_bytes}"));
-        }
-        _ => {}
-    }
+    check_encoded_bytes(encoding, element, entry.rows as usize, entry.encoded_bytes as usize)?;
     if codec == Codec::None && entry.stored_bytes != entry.encoded_bytes {
-        return Err(format!("{} stored bytes without a codec, expected {encoded}", entry.stored_bytes));
+        return Err(format!(
+            "{} stored bytes without a codec, expected {}",
+            entry.stored_bytes, entry.encoded_bytes
+        ));
     }
     if entry.flags & HAS_ZONE_MAP != 0 && !is_ascending(entry, element) {
         return Err("minimum is above the maximum".to_owned());
@@ -240,6 +228,36 @@ fn validate_entry(
         .offset
         .checked_add(u64::from(entry.stored_bytes))
         .ok_or_else(|| format!("offset {} is out of range", entry.offset))
+}
+
+/// Refuse an encoding that values of this type can't have, and lengths that it can't give.
+pub fn check_encoded_bytes(
+    encoding: Encoding,
+    element: Element,
+    rows: usize,
+    encoded: usize,
+) -> std::result::Result<(), String> {
+    if element.width() > 0 {
+        let plain_bytes = rows.saturating_mul(element.width());
+        let most = if encoding == Encoding::Bytes { plain_bytes + planes::HEADER_BYTES } else { plain_bytes };
+        return match encoding {
+            Encoding::Plain if encoded != plain_bytes => {
+                Err(format!("got {encoded} bytes, expected {plain_bytes}"))
+            }
+            _ if encoded > most => Err(format!("{encoded} bytes are more than plain's {plain_bytes}")),
+            _ => Ok(()),
+        };
+    }
+    match encoding {
+        Encoding::Plain if encoded < rows.saturating_add(1).saturating_mul(4) => {
+            Err(format!("{encoded} bytes can't hold the offsets of {rows} texts"))
+        }
+        Encoding::Bitpack if encoded > rows.saturating_mul(8) => {
+            Err(format!("{encoded} bytes are more than those of {rows} integers"))
+        }
+        Encoding::Plain | Encoding::Bitpack | Encoding::Dict => Ok(()),
+        Encoding::Bytes | Encoding::Runs => Err(format!("text can't have the encoding {}", encoding.name())),
+    }
 }
 
 fn is_ascending(entry: &BlockEntry, element: Element) -> bool {

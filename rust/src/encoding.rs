@@ -10,13 +10,17 @@ pub enum Encoding {
     Plain = 0,
     /// Groups of 1,024 values as bit-packed offsets from a base; see `bitpack`.
     Bitpack = 1,
+    /// Values split into byte planes; see `planes`.
+    Bytes = 3,
+    /// Each distinct value once, and a code for each row; see `dict`.
+    Dict = 4,
     /// Each run of equal values once, with its end; see `runs`.
     Runs = 5,
 }
 
 impl Encoding {
     /// Every encoding, by ascending id.
-    pub const ALL: [Self; 3] = [Self::Plain, Self::Bitpack, Self::Runs];
+    pub const ALL: [Self; 5] = [Self::Plain, Self::Bitpack, Self::Bytes, Self::Dict, Self::Runs];
 
     /// Read an encoding from its id.
     pub fn from_id(id: u8) -> Result<Self> {
@@ -39,6 +43,8 @@ impl Encoding {
         match self {
             Self::Plain => "plain",
             Self::Bitpack => "bitpack",
+            Self::Bytes => "bytes",
+            Self::Dict => "dict",
             Self::Runs => "runs",
         }
     }

@@ -8,13 +8,17 @@
 use bytemuck::Pod;
 
 use crate::bitpack::{GroupReader, Layout, Span};
-use crate::block_index::BlockEntry;
+use crate::block_index::{self, BlockEntry};
 use crate::codec::{Codec, Decompressor};
-use crate::column::{Column, Element};
+use crate::column::{Column, Element, VECTOR_ROWS};
+use crate::dict;
 use crate::encoding::Encoding;
 use crate::error::{KernelError, Result};
+use crate::numerals;
 use crate::plain;
+use crate::planes;
 use crate::runs;
+use crate::strings::Texts;
 
 /// Plain bytes of the largest block of a fixed-width column.
 pub const MAX_BLOCK_BYTES: usize = 1 << 20;
@@ -52,6 +56,8 @@ struct Block<'a> {
 enum Content {
     Plain,
     Bitpack(Layout),
+    /// Only of texts; dictionaries of values are undone as a whole.
+    Dict(dict::TextLayout),
 }
 
 /// Where the current block's bytes lie.
@@ -110,6 +116,7 @@ impl<'a> Reader<'a> {
             let Some((head, tail)) = rest.split_at_mut_checked(piece.count) else { break };
             match piece.block.content {
                 Content::Plain => plain::integers(element, self.plain_bytes(&piece)?, head),
+                Content::Dict(_) => return Err(undecoded()),
                 Content::Bitpack(layout) => {
                     let bytes = bytes_of(&piece.block, &self.scratch);
                     self.groups.integers(&layout, bytes, element, piece.span(), head)?;
@@ -134,6 +141,7 @@ impl<'a> Reader<'a> {
             let Some((head, tail)) = rest.split_at_mut_checked(piece.count) else { break };
             match piece.block.content {
                 Content::Plain => plain::floats(element, self.plain_bytes(&piece)?, head),
+                Content::Dict(_) => return Err(undecoded()),
                 Content::Bitpack(layout) => {
                     let bytes = bytes_of(&piece.block, &self.scratch);
                     self.groups.floats(&layout, bytes, element, piece.span(), head)?;
@@ -156,6 +164,7 @@ impl<'a> Reader<'a> {
             let Some((head, tail)) = rest.split_at_mut_checked(piece.count * width) else { break };
             match piece.block.content {
                 Content::Plain => head.copy_from_slice(self.plain_bytes(&piece)?),
+                Content::Dict(_) => return Err(undecoded()),
                 Content::Bitpack(layout) => {
                     let bytes = bytes_of(&piece.block, &self.scratch);
                     self.groups.values(&layout, bytes, element, piece.span(), head)?;
@@ -218,8 +227,23 @@ impl<'a> Reader<'a> {
         let mut row = start;
         while row < stop {
             let piece = self.piece(row, stop - row)?;
-            let texts = crate::strings::Texts::new(bytes_of(&piece.block, &self.scratch), piece.block.rows)?;
-            texts.append(piece.start, piece.count, ends, data)?;
+            let bytes = bytes_of(&piece.block, &self.scratch);
+            match piece.block.content {
+                Content::Plain => {
+                    Texts::new(bytes, piece.block.rows)?.append(piece.start, piece.count, ends, data)?;
+                }
+                Content::Dict(layout) => {
+                    layout.append(bytes, piece.start..piece.start + piece.count, ends, data)?;
+                }
+                Content::Bitpack(layout) => {
+                    let mut integers = [0; VECTOR_ROWS];
+                    let Some(integers) = integers.get_mut(..piece.count.min(VECTOR_ROWS)) else { break };
+                    self.groups.integers(&layout, bytes, Element::I64, piece.span(), integers)?;
+                    numerals::append(integers, ends, data);
+                    row += integers.len();
+                    continue;
+                }
+            }
             row += piece.count;
         }
         Ok(())
@@ -284,8 +308,15 @@ impl<'a> Reader<'a> {
             Encoding::Plain => {}
             Encoding::Bitpack => {
                 let bytes = bytes_of(&block, &self.scratch);
-                block.content = Content::Bitpack(Layout::parse(bytes, element, rows)?);
+                let numbers = if element == Element::Utf8 { Element::I64 } else { element };
+                block.content = Content::Bitpack(Layout::parse(bytes, numbers, rows)?);
             }
+            Encoding::Dict if element == Element::Utf8 => {
+                let bytes = bytes_of(&block, &self.scratch);
+                block.content = Content::Dict(dict::TextLayout::parse(bytes, rows)?);
+            }
+            Encoding::Bytes => block.place = self.decoded(&block, planes::decode)?,
+            Encoding::Dict => block.place = self.decoded(&block, dict::decode)?,
             Encoding::Runs => block.place = self.decoded(&block, runs::decode)?,
         }
         Ok(block)
@@ -307,19 +338,9 @@ impl<'a> Reader<'a> {
 
     /// Refuse a length that the block cannot have, before memory is taken for it.
     fn check_length(&self, encoding: Encoding, codec: Codec, length: usize, rows: usize) -> Result<()> {
-        let width = self.column.element.width();
-        if width == 0 {
-            return if encoding == Encoding::Plain {
-                Ok(())
-            } else {
-                Err(KernelError::Corrupt(format!("text can't have the encoding {}", encoding.name())))
-            };
-        }
-        let plain_bytes = rows.saturating_mul(width);
-        let fits = if encoding == Encoding::Plain { length == plain_bytes } else { length <= plain_bytes };
-        if !fits {
-            return Err(KernelError::Corrupt(format!("got {length} bytes for {plain_bytes} plain ones")));
-        }
+        let element = self.column.element;
+        block_index::check_encoded_bytes(encoding, element, rows, length).map_err(KernelError::Corrupt)?;
+        let plain_bytes = rows.saturating_mul(element.width());
         if plain_bytes > MAX_BLOCK_BYTES && (codec != Codec::None || encoding != Encoding::Plain) {
             return Err(KernelError::Corrupt(format!(
                 "{plain_bytes} plain bytes are more than a block's {MAX_BLOCK_BYTES}"
@@ -347,6 +368,11 @@ fn bytes_of<'s>(block: &Block<'s>, scratch: &'s Scratch) -> &'s [u8] {
         Place::Decoded { length } => (&scratch.decoded, length),
     };
     bytemuck::cast_slice::<u64, u8>(words).get(..length).unwrap_or_default()
+}
+
+/// Texts of a dictionary where values are wanted; opening a block rules it out.
+fn undecoded() -> KernelError {
+    KernelError::InvalidArgument("texts of a dictionary are no values".to_owned())
 }
 
 /// Name the block that a failure belongs to.

@@ -23,6 +23,23 @@ impl<'a> Texts<'a> {
         Ok(Self { offsets: head.as_chunks().0, data })
     }
 
+    /// Check all texts, of which there are `count`; gives the bytes of all of them.
+    pub fn check(&self, count: usize) -> Result<usize> {
+        let (mut ends, mut data) = (Vec::new(), Vec::new());
+        self.append(0, count, &mut ends, &mut data)?;
+        match self.offsets.first() {
+            Some([0, 0, 0, 0]) => Ok(data.len()),
+            _ => Err(wrong(0, 0)),
+        }
+    }
+
+    /// Give one text of those that were checked.
+    #[inline(always)]
+    pub fn get(&self, row: usize) -> Option<&'a [u8]> {
+        let [start, end] = self.offsets.get(row..)?.first_chunk()?;
+        self.data.get(u32::from_le_bytes(*start) as usize..u32::from_le_bytes(*end) as usize)
+    }
+
     /// Append rows: each one's end within `data` to `ends`, its bytes to `data`.
     pub fn append(&self, start: usize, count: usize, ends: &mut Vec<i64>, data: &mut Vec<u8>) -> Result<()> {
         let offsets = self.offsets.get(start..=start + count).ok_or_else(|| wrong(0, 0))?;
@@ -52,10 +69,16 @@ fn wrong(end: u32, start: u32) -> KernelError {
     KernelError::Corrupt(format!("text can't end at byte {end} and start at {start} of its block"))
 }
 
+/// Give the bytes of a plain block of so many texts.
+pub fn encoded_bytes(rows: usize, text_bytes: usize) -> usize {
+    4 * (rows + 1) + text_bytes
+}
+
 /// Write texts as a plain block; `data` holds exactly the bytes that the lengths add up to.
 pub fn encode(lengths: &[u32], data: &[u8]) -> Result<Vec<u8>> {
-    bytes::length_u32(data.len() + 4 * (lengths.len() + 1), "block of text")?;
-    let mut block = Vec::with_capacity(4 * (lengths.len() + 1) + data.len());
+    let length = encoded_bytes(lengths.len(), data.len());
+    bytes::length_u32(length, "block of text")?;
+    let mut block = Vec::with_capacity(length);
     let mut end = 0_u32;
     block.extend_from_slice(&end.to_le_bytes());
     for length in lengths {

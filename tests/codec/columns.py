@@ -44,7 +44,9 @@ def encoded_texts(texts: list[str], compression: str, block_rows: int) -> Column
     pieces = [text.encode() for text in texts]
     lengths = np.array([len(piece) for piece in pieces], dtype=np.uint32)
     data = bytes_array(b"".join(pieces))
-    stored, index = encode_string_blocks(lengths, data, None, asked.codec, asked.level, block_rows, 0)
+    stored, index = encode_string_blocks(
+        lengths, data, None, asked.encoding, asked.codec, asked.level, block_rows, 0
+    )
     return ColumnInput(bytes_array(stored), bytes_array(index), TEXT, len(texts), block_rows, None, None)
 
 

@@ -232,3 +232,19 @@ class TestRuns(CompressionContract):
 
 class TestRunsZstd(CompressionContract):
     spec = "runs+zstd:3"
+
+
+class TestBytes(CompressionContract):
+    spec = "bytes"
+
+
+class TestBytesZstd(CompressionContract):
+    spec = "bytes+zstd:3"
+
+
+class TestDict(CompressionContract):
+    spec = "dict"
+
+
+class TestDictLz4(CompressionContract):
+    spec = "dict+lz4"

@@ -81,7 +81,7 @@ def make(folder: Path) -> None:
     data = np.frombuffer("".join(TEXT).encode(), dtype=np.uint8)
     lengths = np.array([len(text.encode()) for text in TEXT], dtype=np.uint32)
     for codec, level in (("none", 0), ("zstd", 3)):
-        blocks = encode_string_blocks(lengths, data, None, codec, level, 128, 0)
+        blocks = encode_string_blocks(lengths, data, None, "plain", codec, level, 128, 0)
         lines = "".join(f"{text}\n" for text in TEXT).encode()
         write(folder / f"v1_text_{codec}", blocks, lines, 10, len(TEXT), 128)
 

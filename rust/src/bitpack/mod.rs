@@ -46,3 +46,5 @@ mod unpack;
 pub use encode::encode;
 pub use groups::{GroupReader, Span};
 pub use layout::{Kind, Layout, Mode};
+pub(crate) use pack::pack_sub_block;
+pub(crate) use unpack::{extract, unpack_32};

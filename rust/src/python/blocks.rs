@@ -140,6 +140,7 @@ pub fn encode_string_blocks<'py>(
     lengths: PyReadonlyArray1<'py, u32>,
     data: PyReadonlyArray1<'py, u8>,
     validity: Option<PyReadonlyArray1<'py, u8>>,
+    encoding: &str,
     codec: &str,
     level: i32,
     block_rows: usize,
@@ -148,7 +149,7 @@ pub fn encode_string_blocks<'py>(
     let (lengths, data) = (contiguous(&lengths)?, contiguous(&data)?);
     let validity = validity.as_ref().map(contiguous).transpose()?;
     let blocks = released(python, || {
-        let writer = writer("plain", codec, level, block_rows, offset)?;
+        let writer = writer(encoding, codec, level, block_rows, offset)?;
         writer.encode_texts(lengths, data, Nulls { validity, null_code: None })
     })?;
     Ok((PyBytes::new(python, &blocks.stored), PyBytes::new(python, &blocks.index)))
@@ -212,6 +213,23 @@ pub fn take_rows(
     let mut out = ValuesOut::of(out)?;
     let bytes = out.bytes(column.element)?;
     released(python, || block::take_rows(column, rows, bytes))
+}
+
+/// Gather texts by ascending row number: offsets, one more than rows, and the bytes.
+#[pyfunction]
+pub fn take_string_rows<'py>(
+    python: Python<'py>,
+    column: ColumnInput<'py>,
+    rows: PyReadonlyArray1<'_, i64>,
+) -> PyResult<(Bound<'py, PyArray1<i64>>, Bound<'py, PyBytes>)> {
+    let column = column.column()?;
+    let rows = contiguous(&rows)?;
+    let (offsets, data) = released(python, || {
+        let (mut offsets, mut data) = (vec![0], Vec::new());
+        block::take_texts(column, rows, &mut offsets, &mut data)?;
+        Ok((offsets, data))
+    })?;
+    Ok((PyArray1::from_vec(python, offsets), PyBytes::new(python, &data)))
 }
 
 /// Check that a block index can be, once per opened file.

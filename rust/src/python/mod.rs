@@ -23,7 +23,7 @@ mod _native {
     #[pymodule_export]
     use super::blocks::{
         crc32c, decode_rows, decode_string_rows, encode_blocks, encode_string_blocks, hash_values, isa,
-        set_isa, take_rows, validate_index, verify_blocks,
+        set_isa, take_rows, take_string_rows, validate_index, verify_blocks,
     };
 
     #[pymodule_export]

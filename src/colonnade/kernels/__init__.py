@@ -22,6 +22,7 @@ from colonnade.kernels._native import (
     search_sorted,
     set_isa,
     take_rows,
+    take_string_rows,
     validate_index,
     verify_blocks,
 )
@@ -51,6 +52,7 @@ __all__ = [
     "search_sorted",
     "set_isa",
     "take_rows",
+    "take_string_rows",
     "validate_index",
     "verify_blocks",
 ]

@@ -25,6 +25,7 @@ __all__ = [
     "search_sorted",
     "set_isa",
     "take_rows",
+    "take_string_rows",
     "validate_index",
     "verify_blocks",
 ]
@@ -54,6 +55,7 @@ def encode_string_blocks(
     lengths: NDArray[np.uint32],
     data: NDArray[np.uint8],
     validity: NDArray[np.uint8] | None,
+    encoding: str,
     codec: str,
     level: int,
     block_rows: int,
@@ -69,6 +71,9 @@ def decode_string_rows(column: ColumnInput, start: int, stop: int) -> tuple[NDAr
 
 def take_rows(column: ColumnInput, rows: NDArray[np.int64], out: NDArray[Any]) -> None:
     """Gather rows by number, in any order; a negative number leaves its place in ``out`` as it is."""
+
+def take_string_rows(column: ColumnInput, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], bytes]:
+    """Gather texts by ascending row number: offsets, one more than rows and 0 first, and the bytes."""
 
 def validate_index(
     index: NDArray[np.uint8], stored_bytes: int, rows: int, block_rows: int, element: int

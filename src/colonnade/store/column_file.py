@@ -23,6 +23,7 @@ from colonnade.kernels import (
     decode_rows,
     decode_string_rows,
     take_rows,
+    take_string_rows,
     validate_index,
     verify_blocks,
 )
@@ -256,15 +257,11 @@ class ColumnFile:
     def _take_text(
         self, column: ColumnInput, rows: NDArray[np.int64], wanted: NDArray[np.int64], valid: NDArray[np.bool]
     ) -> pl.Series:
-        """Decode the blocks that hold the rows, one after the other, and pick."""
-        blocks = wanted // self.block_rows
-        starts = np.flatnonzero(np.diff(blocks, prepend=-1))
+        """Read the wanted rows, distinct and ascending, and pick from them."""
         pieces = []
-        for start, stop in pairwise([*starts.tolist(), len(wanted)]):
-            first = int(blocks[start]) * self.block_rows
-            last = min(first + self.block_rows, self.row_count)
-            text = self._read_text(column, first, last)
-            pieces.append(text.gather(wanted[start:stop] - first))
+        for start in range(0, len(wanted), _SLICE_ROWS):
+            offsets, content = take_string_rows(column, wanted[start : start + _SLICE_ROWS])
+            pieces.append(text_of_buffers(offsets, content))
         if not pieces:
             return pl.Series([None], dtype=pl.String).new_from_index(0, len(rows))
         picked = pl.concat(pieces, rechunk=True).gather(

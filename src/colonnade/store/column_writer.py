@@ -229,6 +229,7 @@ class ColumnWriter:
             lengths,
             text,
             bitmap,
+            compression.encoding,
             compression.codec,
             compression.level,
             self._block_rows,
