@@ -14,6 +14,7 @@ from colonnade.charts import bytes_text, ratio_text
 from colonnade.cli.open_database import open_or_create
 from colonnade.cli.options import (
     DatabaseArgument,
+    DurabilityOption,
     JsonOption,
     TableArgument,
     ThreadsOption,
@@ -150,6 +151,7 @@ def run(
         ),
     ] = False,
     again: Annotated[bool, typer.Option("--again", help="Take files that were ingested before.")] = False,
+    durability: DurabilityOption = "safe",
     threads: ThreadsOption = None,
     json: JsonOption = False,
 ) -> Status:
@@ -182,6 +184,7 @@ def run(
             bad_rows=bad_rows,
             allow_incomplete=allow_incomplete,
             again=again,
+            durability=durability,
             threads=threads,
             progress=progress,
         )

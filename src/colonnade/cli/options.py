@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -27,6 +27,15 @@ ThreadsOption = Annotated[
         metavar="N",
         help="Threads to use; all cores by default, or COLONNADE_THREADS.",
         show_default=False,
+    ),
+]
+
+DurabilityOption = Annotated[
+    Literal["safe", "fast"],
+    typer.Option(
+        metavar="HOW",
+        help="safe: what is done is there after a power cut. fast: it is there when a program dies, but a "
+        "power cut may take or damage what the last half minute brought; checksums tell.",
     ),
 ]
 

@@ -36,6 +36,7 @@ from colonnade.ingest.streams import Watch
 from colonnade.ingest.table_keys import Keys, check_keys, new_schema
 from colonnade.ingest.unique import UniqueRows, check_key
 from colonnade.schema import Schema, days_to_date
+from colonnade.store.atomic import is_durable
 from colonnade.store.database import DatabaseStore
 from colonnade.store.entries import PartEntry, SourceEntry
 from colonnade.store.filenames import temporary
@@ -109,6 +110,7 @@ def ingest(
     goal: str | None = None,
     mode: str | None = None,
     key: Sequence[str] | None = None,
+    durability: str = "safe",
     roles: Mapping[str, str] | None = None,
     bad_rows: str | Path | None = None,
     again: bool = False,
@@ -145,6 +147,10 @@ def ingest(
     key
         Columns that together tell the rows of a date apart. A row is left out where one of the same key came
         before it, or is stored. None keeps every row, equal ones too.
+    durability
+        ``"safe"``: the rows are there after a power cut, once this returns. ``"fast"``: they are there when
+        the program dies or is killed, but after a power cut those of the last half minute may be missing or
+        damaged, which checksums tell.
     roles
         Role to column, where names don't tell.
     bad_rows
@@ -176,7 +182,7 @@ def ingest(
     started = time.perf_counter()
     if mode not in MODES:
         raise SchemaError(f"unknown mode {mode!r}; expected 'append' or 'replace', or none")
-    store = database.table(table)
+    store = database.table(table, durable=database.durable and is_durable(durability))
     base = _current(store)
     keys = Keys(part_by, sort_by, partition_by, date, tz, day_start, dict(roles or {}))
     memory = memory_bytes or default_memory_bytes()

@@ -2,7 +2,8 @@
 
 A file is written under its own new name, or under a temporary one, then fsynced; a name that readers look for
 appears by a hard link, which fails where the name exists. Folders are fsynced so that names outlive a power
-cut. With ``durable=False`` nothing is fsynced: fit for scratch data and tests, not for data that counts.
+cut. With ``durable=False``, which callers of the package know as ``durability="fast"``, nothing is fsynced: a
+program that dies loses nothing of what was committed, the machine may.
 """
 
 from __future__ import annotations
@@ -14,15 +15,48 @@ import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
-from colonnade.errors import HeaderError, StaleVersionError
+from colonnade.errors import HeaderError, SchemaError, StaleVersionError
 from colonnade.store.filenames import temporary
+
+DURABILITIES: Final = ("safe", "fast")
+
+
+def is_durable(durability: str) -> bool:
+    """Read the word for how lasting a commit is.
+
+    ``"safe"``: a change that was committed is there after a power cut. ``"fast"``: it is there when a program
+    dies or is killed, but after a power cut the changes of the last half minute may be missing or damaged,
+    which checksums tell.
+    """
+    if durability not in DURABILITIES:
+        raise SchemaError(f"unknown durability {durability!r}; expected 'safe' or 'fast'")
+    return durability == "safe"
+
+
+def create_file(path: Path) -> int:
+    """Create a file that wasn't there and give its descriptor, open for writing.
+
+    Its rights are those that the umask leaves, its group that of the folder, where the system lets us.
+    """
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    _take_group(path)
+    return descriptor
+
+
+def _take_group(created: Path) -> None:
+    """Give what was just created the group of its folder, as a folder with the setgid bit does by itself."""
+    with contextlib.suppress(OSError):  # not a member, or a file system without groups
+        group = created.parent.stat().st_gid
+        if created.stat().st_gid != group:
+            os.chown(created, -1, group)
 
 
 @contextmanager
 def new_file(path: Path, *, durable: bool) -> Iterator[int]:
     """Create a file that wasn't there and give its descriptor; fsync it at the end, remove it on an error."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    descriptor = create_file(path)
     try:
         try:
             yield descriptor
@@ -62,8 +96,17 @@ def publish(path: Path, content: bytes, *, durable: bool) -> bool:
 
 
 def make_folders(path: Path) -> None:
-    """Create a folder and those above it."""
-    path.mkdir(parents=True, exist_ok=True)
+    """Create a folder and those above it, each with the group of the one it lies in; see `create_file`."""
+    try:
+        path.mkdir()
+    except FileExistsError:
+        if not path.is_dir():
+            raise
+    except FileNotFoundError:
+        make_folders(path.parent)
+        make_folders(path)
+    else:
+        _take_group(path)
 
 
 def sync_folders(folders: Iterable[Path], *, durable: bool) -> None:

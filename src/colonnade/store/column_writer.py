@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from colonnade.codec.compression import Compression
 from colonnade.kernels import encode_blocks, encode_string_blocks
 from colonnade.schema import ColumnType
-from colonnade.store.atomic import write_all
+from colonnade.store.atomic import create_file, write_all
 from colonnade.store.column_layout import (
     HEADER_BYTES,
     Footer,
@@ -90,7 +90,7 @@ class ColumnWriter:
         self._index: list[bytes] = []
         self._values_bytes = 0
         self._text_bytes = 0
-        self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+        self._descriptor = create_file(path)
         write_all(self._descriptor, write_header())
 
     def add(self, rows: pl.Series) -> None:

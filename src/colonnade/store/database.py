@@ -78,10 +78,10 @@ class DatabaseStore:
         tables = [TableStore(entry) for entry in self.path.iterdir() if is_table_name(entry.name)]
         return sorted(table.name for table in tables if table.newest_number() and not table.exists())
 
-    def table(self, name: str) -> TableStore:
+    def table(self, name: str, *, durable: bool | None = None) -> TableStore:
         """Give the versions of a table, which may not exist yet; see `open_table`."""
         check_table_name(name)
-        return TableStore(self.path / name, durable=self.durable)
+        return TableStore(self.path / name, durable=self.durable if durable is None else durable)
 
     def open_table(self, name: str) -> TableStore:
         """Give the versions of a table; raise `NotFoundError` with what there is."""
