@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 ARGS ?= demo
 
-.PHONY: run test test-long bench build clean
+.PHONY: run test test-long test-reliability bench build clean
 
 run: build
 	@$(BIN)/colonnade $(ARGS)
@@ -23,6 +23,9 @@ test: build
 
 test-long: build
 	COLONNADE_TESTS=thorough $(BIN)/pytest -n auto -m "long or not long"
+
+test-reliability: build
+	COLONNADE_TESTS=thorough $(BIN)/pytest -n auto -m "long or not long" tests/reliability
 
 bench: build
 	$(BIN)/python benches/bars.py

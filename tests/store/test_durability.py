@@ -1,12 +1,8 @@
 from __future__ import annotations
 
-import contextlib
-import errno
 import os
 import shutil
 import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,78 +11,13 @@ import pytest
 from colonnade.store.table_source import close_columns, open_source
 from colonnade.store.verify import verify
 from colonnade.store.version import TableStore
-from store.rows import DAY, append, new_table, replace_all, trades, write
-
-HERE = Path(__file__).parent
+from store.rows import DAY, append, new_table, trades, write
 
 
 def rows_of(table: TableStore) -> int:
     source = open_source(table.path)
     assert verify(source, threads=1).findings == []
     return int(source.row_counts.sum())
-
-
-@pytest.mark.parametrize(
-    ("work", "rows_after"), [("append", 600), pytest.param("replace", 500, marks=pytest.mark.long)]
-)
-def test_a_writer_that_dies_at_any_step_leaves_the_old_state_or_the_new(
-    tmp_path: Path, work: str, rows_after: int
-) -> None:
-    new_table(tmp_path / "db", trades(100))
-
-    ran = subprocess.run(
-        [sys.executable, HERE / "crash.py", tmp_path / "db", work],
-        env={**os.environ, "PYTHONPATH": str(HERE.parent), "COLONNADE_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-
-    steps = [line.split("|") for line in ran.stdout.splitlines()]
-    assert [status for status, *_ in steps] == ["9"] * (len(steps) - 1) + ["0"]
-    assert len(steps) > 40, ran.stdout
-    found = [int(rows) for _, rows, *_ in steps]
-    committed = found.index(rows_after)
-    assert found == [100] * committed + [rows_after] * (len(steps) - committed)
-    assert all(int(later) == rows + 10 for rows, (_, _, _, later, _) in zip(found, steps, strict=True))
-    assert {wrong for *_, wrong in steps} == {"[]"}
-
-
-class Failing:
-    """A call of `os` that fails once, as on a full disk, when it is called for the n-th time."""
-
-    def __init__(self, name: str, step: int) -> None:
-        self.real = getattr(os, name)
-        self.left = step
-
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
-        self.left -= 1
-        if self.left == 0:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        return self.real(*arguments, **named)
-
-
-@pytest.mark.parametrize("name", ["open", "write", "fsync", "link", "mkdir"])
-@pytest.mark.parametrize("work", [append, replace_all])
-def test_a_call_that_fails_leaves_the_old_state_or_the_new(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, work: Callable[..., None]
-) -> None:
-    table = TableStore(new_table(tmp_path / "db", trades(100)).path)
-    monkeypatch.setenv("COLONNADE_THREADS", "1")
-    rows = [100]
-
-    for step in range(1, 1_000):
-        failing = Failing(name, step)
-        with monkeypatch.context() as patched, contextlib.suppress(OSError):
-            patched.setattr(os, name, failing)
-            work(table, trades(50, seed=2))
-        if failing.left > 0:
-            break
-        rows.append(rows_of(table))
-        assert rows[-1] in {rows[-2], rows[-2] + 50 if work is append else 50}
-
-    assert name not in {"write", "link"} or set(rows) == {100}  # nothing is written after the commit
-    assert len(rows) > 1
 
 
 def test_a_full_disk_leaves_the_old_state_and_no_part(tmp_path: Path) -> None:

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+import re
+
+from conftest import REPOSITORY
+from reliability import numbers
+
+PAGE = (REPOSITORY / "docs" / "reliability.md").read_text("utf-8")
+
+
+def cells(test: str) -> list[str]:
+    """Give the last two cells of the row of a test: what the short run does, and what the long one does."""
+    (row,) = re.findall(rf"^\| {test} \|.*\|(.*)\|(.*)\|$", PAGE, re.MULTILINE)
+    return [cell.strip() for cell in row]
+
+
+def test_the_page_states_how_much_is_tested() -> None:
+    assert cells("killed writers") == [f"{rounds} rounds" for rounds in numbers.KILLED_ROUNDS]
+    assert cells("power cuts") == [f"{cuts} cuts on each" for cuts in numbers.POWER_CUTS]
+    assert f"1 fault in {numbers.FAULT_STRIDE[0]}" in cells("failing calls")[0]
+    assert f"1 bit in {numbers.BIT_STRIDE[0]}, 1 length in {numbers.LENGTH_STRIDE[0]}" in cells(
+        "damaged files"
+    )

@@ -1,0 +1,115 @@
+"""Makes one call of a process to the kernel fail, or ends the process at it, by strace."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections import Counter
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import pytest
+
+import colonnade as cn
+from reliability.children import Child, child
+from reliability.operations import Step
+
+KILL: Final = "SIGKILL"
+FAULTS: Final = {
+    "openat": ("EMFILE", "EIO", "ENOSPC", KILL),
+    "write": ("EIO", "ENOSPC", KILL),
+    "pwrite64": ("EIO", "ENOSPC", KILL),
+    "ftruncate": ("EIO", "ENOSPC", KILL),
+    "copy_file_range": ("EIO", "ENOSPC", KILL),
+    "fsync": ("EIO", "ENOSPC", KILL),
+    "link": ("EIO", "ENOSPC", KILL),
+    "linkat": ("EIO", "ENOSPC", KILL),
+    "rename": ("EIO", "ENOSPC", KILL),
+    "renameat2": ("EIO", "ENOSPC", KILL),
+    "unlink": ("EIO", KILL),
+    "unlinkat": ("EIO", KILL),
+    "rmdir": ("EIO", KILL),
+    "mkdir": ("EIO", "ENOSPC", KILL),
+    "close": ("EIO", KILL),
+}
+_EXPECTED: Final = (OSError, cn.ColonnadeError)
+
+
+class Fault(NamedTuple):
+    """The n-th call of a name fails with an error, or `KILL`s the process before it is made."""
+
+    call: str
+    number: int
+    error: str
+
+
+def needs_strace() -> str:
+    """Give the path of strace; skip the test where there is none, or it may not trace."""
+    path = shutil.which("strace")
+    if path is None:
+        pytest.skip("there is no strace; install the package strace")
+    if subprocess.run([path, "-o", "/dev/null", "true"], capture_output=True, check=False).returncode:
+        pytest.skip("strace may not trace here")
+    return path
+
+
+def faults_of(path: Path, step: Step, log: Path) -> list[Fault]:
+    """Give every fault that a change can meet in its own files, by a run in which nothing fails."""
+    ended = attempt(path, step, log, "-e", f"trace={','.join(f'?{name}' for name in FAULTS)}")
+    assert ended == "done", ended
+    numbers: Counter[str] = Counter()
+    found = []
+    for line in log.read_text().splitlines():
+        if match := re.match(r"(\w+)\(", line):
+            name = match[1]
+            numbers[name] += 1
+            if str(path) in line:
+                found += [Fault(name, numbers[name], error) for error in FAULTS[name]]
+    return found
+
+
+def with_fault(path: Path, step: Step, log: Path, fault: Fault) -> str:
+    """Make a change with one fault; give "done", the error that it raised, or "killed"."""
+    what = "signal=KILL" if fault.error == KILL else f"error={fault.error}"
+    ended = attempt(path, step, log, "-e", f"inject={fault.call}:{what}:when={fault.number}")
+    hit = [line for line in log.read_text().splitlines() if "(INJECTED)" in line or "SIGKILL" in line]
+    assert hit, f"{fault} never came"
+    assert fault.error == KILL or str(path) in hit[0], f"{fault} came at {hit[0]}"
+    return ended
+
+
+def attempt(path: Path, step: Step, log: Path, *options: str) -> str:
+    """Make a change under strace; only the thread that makes it is traced."""
+    with child(make_change, path, step, COLONNADE_THREADS="1") as writer:
+        assert writer.connection.recv() == "ready"
+        strace = _attach(writer, log, *options)
+        try:
+            writer.connection.send("go")
+            return str(next(writer.received(), "killed"))
+        finally:
+            writer.kill()
+            strace.communicate()
+
+
+def make_change(connection: Connection, path: Path, step: Step) -> None:
+    """Make the change when told so; tell how it ended."""
+    connection.send("ready")
+    connection.recv()
+    try:
+        step.run(path)
+    except _EXPECTED as error:
+        connection.send(f"{type(error).__name__}: {error}")
+    else:
+        connection.send("done")
+
+
+def _attach(writer: Child, log: Path, *options: str) -> subprocess.Popen[str]:
+    words = [needs_strace(), "-y", "-p", str(writer.process.pid), "-o", str(log), *options]
+    strace = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+    assert strace.stderr is not None
+    for line in strace.stderr:
+        if "attached" in line:
+            return strace
+    raise AssertionError(f"strace ended with {strace.wait()}")

@@ -1,0 +1,14 @@
+"""How much the tests do: in every run, and under the marker `long`; `docs/reliability.md` says so.
+
+`STRIDE` numbers are "one in so many".
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+KILLED_ROUNDS: Final = (20, 200)
+POWER_CUTS: Final = (5, 40)  # on each file system
+FAULT_STRIDE: Final = (29, 1)
+BIT_STRIDE: Final = (61, 1)
+LENGTH_STRIDE: Final = (16, 1)

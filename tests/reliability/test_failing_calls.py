@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from reliability.children import result_of
+from reliability.faults import KILL, Fault, faults_of, needs_strace, with_fault
+from reliability.numbers import FAULT_STRIDE
+from reliability.operations import OPERATIONS, Step, examine, new_database
+
+SEED = 5
+SHORT = ("append",)
+
+
+def cases() -> list[object]:
+    short = [pytest.param(kind, FAULT_STRIDE[0], id=f"{kind}, some calls") for kind in SHORT]
+    every = [
+        pytest.param(kind, FAULT_STRIDE[1], id=f"{kind}, every call", marks=pytest.mark.long)
+        for kind in OPERATIONS
+    ]
+    return [*short, *every]
+
+
+@pytest.mark.parametrize(("kind", "stride"), cases())
+def test_a_call_that_fails_or_kills_leaves_the_old_state_or_the_new(
+    tmp_path: Path, kind: str, stride: int
+) -> None:
+    needs_strace()
+    original, path, log = tmp_path / "original", tmp_path / "db", tmp_path / "log"
+    before = result_of(new_database, original)
+    step = Step(kind, SEED)
+    after = step.expect(before)
+
+    def fresh() -> None:
+        shutil.rmtree(path, ignore_errors=True)
+        shutil.copytree(original, path)
+
+    def check(fault: Fault) -> None:
+        fresh()
+        ended = with_fault(path, step, log, fault)
+        found = result_of(examine, path)
+        told = f"{fault}: {ended}; found {found}"
+        assert (ended == "killed") == (fault.error == KILL), told
+        if ended == "done":
+            assert found.is_what_is_expected(after), told
+        else:
+            assert found.is_what_is_expected(before) or found.is_what_is_expected(after), told
+
+    fresh()
+    for fault in faults_of(path, step, log)[::stride]:
+        check(fault)

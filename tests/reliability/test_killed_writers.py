@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reliability.children import child
+from reliability.numbers import KILLED_ROUNDS
+from reliability.operations import OPERATIONS, new_database, random_steps
+from reliability.writing import Oracle, wait_for_a_moment, write
+
+SHORT, LONG = KILLED_ROUNDS
+
+
+@pytest.mark.parametrize("rounds", [SHORT, pytest.param(LONG, marks=pytest.mark.long)])
+def test_a_killed_writer_leaves_all_it_acknowledged_and_no_half_of_a_change(
+    tmp_path: Path, rounds: int
+) -> None:
+    random = np.random.default_rng(rounds)
+    path = tmp_path / "db"
+    oracle = Oracle(new_database(path))
+
+    for _ in range(rounds):
+        steps = random_steps(random, 50)
+        with child(write, path, steps) as writer:
+            messages = wait_for_a_moment(writer, random)
+            writer.kill()
+            oracle.check(path, steps, [*messages, *writer.received()])
+
+    assert oracle.acknowledged > rounds
+    assert sum(oracle.interrupted.values()) > rounds // 2
+    if rounds == LONG:
+        assert set(oracle.interrupted) == set(OPERATIONS)

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from reliability.children import child, result_of
+from reliability.disks import FILE_SYSTEMS, disk
+from reliability.numbers import POWER_CUTS
+from reliability.operations import OPERATIONS, new_database, random_steps
+from reliability.writing import Oracle, wait_for_a_moment, write
+
+SHORT, LONG = POWER_CUTS
+
+
+@pytest.mark.parametrize("kind", FILE_SYSTEMS)
+@pytest.mark.parametrize("cuts", [SHORT, pytest.param(LONG, marks=pytest.mark.long)])
+def test_a_power_cut_leaves_all_that_was_acknowledged_and_no_half_of_a_change(
+    tmp_path: Path, kind: str, cuts: int
+) -> None:
+    random = np.random.default_rng(cuts)
+    with disk(kind, tmp_path) as made:
+        path = made.root / "db"
+        oracle = Oracle(result_of(new_database, path))
+
+        for _ in range(cuts):
+            steps = random_steps(random, 50)
+            with child(write, path, steps) as writer:
+                messages = wait_for_a_moment(writer, random)
+                made.cut_power()
+                time.sleep(0.01)  # it may go on for a moment, and believe what isn't so
+                writer.kill()
+                messages += writer.received()
+            made.unmount()
+            made.mount()
+            oracle.check(path, steps, messages)
+
+    assert oracle.acknowledged > cuts
+    if cuts == LONG:
+        assert set(oracle.interrupted) == set(OPERATIONS)
