@@ -141,6 +141,14 @@ class TableSourceContract:
             assert sequences == sorted(sequences)
             assert all(first <= last for first, last in sequences)
 
+    def test_bounds_of_a_part_are_those_of_its_rows(self, source, partitions):
+        for date in partitions:
+            for part in source.partition(date).parts:
+                if part.sort_bounds is None:
+                    continue
+                keys = part.column(source.schema.sort_by).read(0, part.row_count).to_physical()
+                assert part.sort_bounds == (keys.min(), keys.max())
+
     def test_runs_tile_the_part_by_ascending_symbols(self, parts):
         for part, frame in parts:
             runs = part.runs

@@ -399,3 +399,28 @@ def test_each_member_of_a_zip_is_a_symbol_of_its_own(db, tmp_path):
 
     assert stored(db)["sym"].to_list() == ["GC_201310"] * 2 + ["GC_201312"] * 2
     assert stored(db)["time"].to_list() == [dt.time(0, 0, 1), dt.time(0, 0, 2)] * 2
+
+
+def test_small_parts_of_appends_are_merged(db):
+    frame = pl.read_csv(CSV.encode(), try_parse_dates=True)
+    for _ in range(30):
+        ingest(db, "trade", frame, mode="append", **KEYS)
+
+    table = db.table("trade")
+    version = table.current()
+
+    assert version.row_counts.tolist() == [90, 30]
+    assert all(len(table.manifest(version, days).parts) <= 9 for days in version.values.tolist())
+
+
+def test_rows_are_there_when_merging_their_parts_fails(db, monkeypatch):
+    def fail(*_arguments, **_named):
+        raise OSError(28, "No space left on device", "part-0")
+
+    monkeypatch.setattr(writer, "merge_small", fail)
+    frame = pl.read_csv(CSV.encode(), try_parse_dates=True)
+
+    with pytest.warns(UserWarning, match="rows were appended to table 'trade'"):
+        ingest(db, "trade", frame, mode="append", **KEYS)
+
+    assert stored(db).height == 4

@@ -6,7 +6,8 @@ import contextlib
 import datetime as dt
 import shutil
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -19,6 +20,7 @@ from colonnade.codec.compression import Compression
 from colonnade.errors import (
     AlreadyExistsError,
     AlreadyIngestedError,
+    ColonnadeError,
     ConflictError,
     NotFoundError,
     SchemaError,
@@ -37,6 +39,7 @@ from colonnade.ingest.table_keys import Keys, check_keys, new_schema
 from colonnade.ingest.unique import UniqueRows, check_key
 from colonnade.schema import Schema, days_to_date
 from colonnade.store.atomic import is_durable
+from colonnade.store.compact import merge_small
 from colonnade.store.database import DatabaseStore
 from colonnade.store.entries import PartEntry, SourceEntry
 from colonnade.store.filenames import temporary
@@ -224,6 +227,8 @@ def ingest(
             again=again,
             threads=threads,
         )
+    if mode == "append":
+        _merge_small(store, version, additions, threads=threads)
     parts = [part for addition in additions.values() for part in addition.parts]
     return IngestReport(
         table=table,
@@ -235,7 +240,7 @@ def ingest(
         plain_bytes=sum(column.plain_bytes for part in parts for column in part.columns.values()),
         stored_bytes=sum(column.stored_bytes for part in parts for column in part.columns.values()),
         seconds=time.perf_counter() - started,
-        version=version,
+        version=version.number,
     )
 
 
@@ -386,12 +391,12 @@ def _write(
     settings: _CompressionSettings,
     again: bool,
     threads: int | None,
-) -> tuple[int, Mapping[int, Addition]]:
+) -> tuple[Version, Mapping[int, Addition]]:
     """Write the parts of all partitions and commit them; on failure nothing of them is left."""
     if rows.sorter is None or rows.schema is None or rows.sorter.row_count == 0:
         if base is None:
             raise SourceError(f"{rows.label}: there are no rows; nothing was ingested, and no table was made")
-        return base.number, {}
+        return base, {}
     schema = rows.schema
     written: dict[int, PartEntry] = {}
     started: set[int] = set()
@@ -419,14 +424,14 @@ def _write(
             pass
         additions = {days: Addition((written[days],), entries) for days in sorted(written)}
         if not additions and base is not None:
-            return base.number, {}
+            return base, {}
         created = schema if base is None else None
         edits = _edits(additions, mode, created, settings, again=again, alone=unique is not None)
     except BaseException:
         _remove(store, schema, written, started)
         raise
     try:
-        return store.commit(base, edits).number, additions
+        return store.commit(base, edits), additions
     except (
         ConflictError,
         NotFoundError,
@@ -436,6 +441,17 @@ def _write(
     ):  # what is refused isn't visible
         _remove(store, schema, written, started)
         raise
+
+
+def _merge_small(store: TableStore, version: Version, days: Iterable[int], *, threads: int | None) -> None:
+    """Merge small parts; the rows are committed, so what goes wrong here must not look as if they weren't."""
+    try:
+        merge_small(store, version, days, threads=threads)
+    except (ColonnadeError, OSError) as error:
+        reason = (
+            f"rows were appended to table {store.name!r}, but its small parts could not be merged: {error}"
+        )
+        warnings.warn(f"{reason}; queries stay right and get slower", stacklevel=2)
 
 
 def _edits(

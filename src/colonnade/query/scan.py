@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -207,7 +208,7 @@ class _Partition:
         )  # rows of the symbol before the interval, in all parts
         np.add.at(skipped, ranges.entry, ranges.start - ranges.run_start)
         ranges = ranges.where(ranges.stop > ranges.start)
-        if len(self.source.parts) > 1 and self.schema.sort_by is not None:
+        if self.schema.sort_by is not None and not _follow_each_other(self.source.parts):
             ranges = self._merged(found, *self._by_time(ranges))
         length = ranges.stop - ranges.start
         before = np.cumsum(length) - length
@@ -280,6 +281,15 @@ class _Partition:
             )
         )
         return together.where(np.argsort(together.entry, kind="stable"))
+
+
+def _follow_each_other(parts: Sequence[PartSource]) -> bool:
+    """Whether the times of parts ascend from one to the next, so that their order needs no look at rows."""
+    bounds = [part.sort_bounds for part in parts]
+    return all(
+        before is not None and after is not None and before[1] <= after[0]
+        for before, after in pairwise(bounds)
+    )
 
 
 def search(

@@ -111,6 +111,11 @@ class ColumnFile:
         self._all_checked = False
 
     @property
+    def where(self) -> dict[str, str | int]:
+        """What messages about damage say beside the block."""
+        return self._where
+
+    @property
     def index(self) -> NDArray[Any]:
         """One `BLOCK_INDEX` entry a block, validated."""
         return self._flat_index.view(BLOCK_INDEX)

@@ -73,7 +73,7 @@ def write_part(
         folder,
         schema,
         dictionaries=dictionaries,
-        compressions=compressions,
+        compressions={name: compressions[name] for name in schema.columns},
         sequence=(sequence, sequence),
         durable=durable,
         threads=threads,
@@ -88,7 +88,8 @@ def write_part(
 class PartWriter:
     """A part being written, its columns side by side; leaving the block by an error removes what is there.
 
-    Parameters are those of `write_part`; ``sequence`` is the first and last number that went into the part.
+    Parameters are those of `write_part`; ``sequence`` is the first and last number that went into the part,
+    and a column without a compression is one that the part lacks.
     """
 
     def __init__(
@@ -116,6 +117,8 @@ class PartWriter:
         make_folders(self.path)
         try:
             for name, column_type in self._schema.columns.items():
+                if name not in self._compressions:
+                    continue
                 self._writers[name] = ColumnWriter(
                     self.path / new_column_name(name),
                     name,

@@ -93,6 +93,10 @@ class PartSource(Protocol):
         """First and last sequence number that went into the part; orders parts of one partition."""
 
     @property
+    def sort_bounds(self) -> tuple[int, int] | None:
+        """Smallest and largest stored sort key; None without a sort key, or where they aren't known."""
+
+    @property
     def runs(self) -> NDArray[Any] | None:
         """One `RUNS` entry a symbol of ``part_by``, ascending codes; None without such a column."""
 

@@ -12,6 +12,7 @@ import sys
 import threading
 import weakref
 from collections import OrderedDict
+from collections.abc import Callable
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Final
@@ -29,7 +30,7 @@ from colonnade.store.manifest import Manifest
 from colonnade.store.older_parts import AbsentColumn, WidenedColumn, absent_column
 from colonnade.store.schema_change import is_read_as
 from colonnade.store.version import TableStore
-from colonnade.store.version_file import Version
+from colonnade.store.version_file import NO_MAX, Version
 
 _MAX_OPEN_FILES: Final = 1024
 
@@ -43,6 +44,7 @@ class StoredPart:
         self.entry = entry
         self.row_count = entry.row_count
         self.sequence = entry.sequence
+        self.sort_bounds = _sort_bounds(entry)
         self._partition = folder
         self._schema = schema
         self.where = where
@@ -66,11 +68,18 @@ class StoredPart:
 
         One that the part lacks has no value in any row, and one that is narrower here is widened.
         """
+        return self._as_wanted(name, self._file)
+
+    def column_apart(self, name: str) -> PartColumn:
+        """Give a column as `column` does, its file opened anew and with nothing checked yet."""
+        return self._as_wanted(name, self._opened)
+
+    def _as_wanted(self, name: str, opened: Callable[[str, ColumnEntry], ColumnFile]) -> PartColumn:
         wanted = self._schema.column(name, where=f"table {self.where['table']!r}")
         entry = self.column_entry(name)
         if entry is None:
             return absent_column(wanted, self.row_count)
-        file = self._file(name, entry)
+        file = opened(name, entry)
         return file if entry.type == wanted else WidenedColumn(file, wanted)
 
     def column_entry(self, name: str) -> ColumnEntry | None:
@@ -115,6 +124,11 @@ class StoredPart:
             with located(**self.where, column=name):
                 raise HeaderError(f"part {self.entry.folder!r} lacks the column")
         return entry
+
+
+def _sort_bounds(entry: PartEntry) -> tuple[int, int] | None:
+    low, high = entry.sort_min, entry.sort_max
+    return None if low is None or high is None or high >= NO_MAX else (low, high)  # uint64 may be clipped
 
 
 class StoredPartition:
