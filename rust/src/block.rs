@@ -10,6 +10,7 @@ use crate::dict;
 use crate::encoding::Encoding;
 use crate::error::{KernelError, Result};
 use crate::numerals;
+use crate::pco;
 use crate::planes::{self, Mode};
 use crate::reader::{MAX_BLOCK_BYTES, Reader};
 use crate::runs;
@@ -31,6 +32,7 @@ pub struct Blocks {
 /// How and where blocks are written.
 pub struct BlockWriter {
     encoding: Encoding,
+    level: i32,
     compressor: Compressor,
     block_rows: usize,
     offset: u64,
@@ -46,7 +48,7 @@ impl BlockWriter {
             )));
         }
         let compressor = Compressor::new(codec, level)?;
-        Ok(Self { encoding, compressor, block_rows, offset, blocks: Blocks::default() })
+        Ok(Self { encoding, level, compressor, block_rows, offset, blocks: Blocks::default() })
     }
 
     /// Encode fixed-width values, little-endian.
@@ -95,6 +97,7 @@ impl BlockWriter {
         let encoded = match self.encoding {
             Encoding::Plain => None,
             Encoding::Bitpack => bitpack::encode(values, element)?,
+            Encoding::Pco => pco::encode(values, element, self.level)?,
             Encoding::Bytes => self.encode_planes(values, element)?,
             Encoding::Dict => dict::encode(values, element, self.has_codec()),
             Encoding::Runs => runs::encode(values, element),
@@ -107,6 +110,10 @@ impl BlockWriter {
         let encoded = match self.encoding {
             Encoding::Bitpack => match numerals::integers_of(lengths, texts) {
                 Some(integers) => bitpack::encode(&integers, Element::I64)?,
+                None => None,
+            },
+            Encoding::Pco => match numerals::integers_of(lengths, texts) {
+                Some(integers) => pco::encode(&integers, Element::I64, self.level)?,
                 None => None,
             },
             Encoding::Dict => dict::encode_texts(lengths, texts, self.has_codec())?,

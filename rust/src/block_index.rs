@@ -252,10 +252,10 @@ pub fn check_encoded_bytes(
         Encoding::Plain if encoded < rows.saturating_add(1).saturating_mul(4) => {
             Err(format!("{encoded} bytes can't hold the offsets of {rows} texts"))
         }
-        Encoding::Bitpack if encoded > rows.saturating_mul(8) => {
+        Encoding::Bitpack | Encoding::Pco if encoded > rows.saturating_mul(8) => {
             Err(format!("{encoded} bytes are more than those of {rows} integers"))
         }
-        Encoding::Plain | Encoding::Bitpack | Encoding::Dict => Ok(()),
+        Encoding::Plain | Encoding::Bitpack | Encoding::Pco | Encoding::Dict => Ok(()),
         Encoding::Bytes | Encoding::Runs => Err(format!("text can't have the encoding {}", encoding.name())),
     }
 }

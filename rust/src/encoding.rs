@@ -10,6 +10,8 @@ pub enum Encoding {
     Plain = 0,
     /// Groups of 1,024 values as bit-packed offsets from a base; see `bitpack`.
     Bitpack = 1,
+    /// Whole numbers or floats as pcodec compresses them, in pages of 4,096; see `pco`.
+    Pco = 2,
     /// Values split into byte planes; see `planes`.
     Bytes = 3,
     /// Each distinct value once, and a code for each row; see `dict`.
@@ -20,7 +22,7 @@ pub enum Encoding {
 
 impl Encoding {
     /// Every encoding, by ascending id.
-    pub const ALL: [Self; 5] = [Self::Plain, Self::Bitpack, Self::Bytes, Self::Dict, Self::Runs];
+    pub const ALL: [Self; 6] = [Self::Plain, Self::Bitpack, Self::Pco, Self::Bytes, Self::Dict, Self::Runs];
 
     /// Read an encoding from its id.
     pub fn from_id(id: u8) -> Result<Self> {
@@ -43,6 +45,7 @@ impl Encoding {
         match self {
             Self::Plain => "plain",
             Self::Bitpack => "bitpack",
+            Self::Pco => "pco",
             Self::Bytes => "bytes",
             Self::Dict => "dict",
             Self::Runs => "runs",

@@ -21,6 +21,7 @@ pub mod error;
 pub mod fold;
 pub mod isa;
 mod numerals;
+mod pco;
 mod plain;
 mod planes;
 pub mod program;

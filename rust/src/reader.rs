@@ -15,6 +15,7 @@ use crate::dict;
 use crate::encoding::Encoding;
 use crate::error::{KernelError, Result};
 use crate::numerals;
+use crate::pco::{self, PageReader};
 use crate::plain;
 use crate::planes;
 use crate::runs;
@@ -30,6 +31,7 @@ pub struct Reader<'a> {
     scratch: Scratch,
     block: Option<Block<'a>>,
     groups: GroupReader,
+    pages: PageReader,
 }
 
 /// Memory that blocks are undone into, reused from block to block.
@@ -56,6 +58,7 @@ struct Block<'a> {
 enum Content {
     Plain,
     Bitpack(Layout),
+    Pco(pco::Layout),
     /// Only of texts; dictionaries of values are undone as a whole.
     Dict(dict::TextLayout),
 }
@@ -95,6 +98,7 @@ impl<'a> Reader<'a> {
             scratch: Scratch::default(),
             block: None,
             groups: GroupReader::default(),
+            pages: PageReader::default(),
         })
     }
 
@@ -121,6 +125,10 @@ impl<'a> Reader<'a> {
                     let bytes = bytes_of(&piece.block, &self.scratch);
                     self.groups.integers(&layout, bytes, element, piece.span(), head)?;
                 }
+                Content::Pco(layout) => {
+                    let bytes = bytes_of(&piece.block, &self.scratch);
+                    self.pages.integers(&layout, bytes, element, piece.start, head)?;
+                }
             }
             row += piece.count;
             rest = tail;
@@ -146,6 +154,10 @@ impl<'a> Reader<'a> {
                     let bytes = bytes_of(&piece.block, &self.scratch);
                     self.groups.floats(&layout, bytes, element, piece.span(), head)?;
                 }
+                Content::Pco(layout) => {
+                    let bytes = bytes_of(&piece.block, &self.scratch);
+                    self.pages.floats(&layout, bytes, element, piece.start, head)?;
+                }
             }
             row += piece.count;
             rest = tail;
@@ -168,6 +180,10 @@ impl<'a> Reader<'a> {
                 Content::Bitpack(layout) => {
                     let bytes = bytes_of(&piece.block, &self.scratch);
                     self.groups.values(&layout, bytes, element, piece.span(), head)?;
+                }
+                Content::Pco(layout) => {
+                    let bytes = bytes_of(&piece.block, &self.scratch);
+                    self.pages.values(&layout, bytes, element, piece.start, head)?;
                 }
             }
             row += piece.count;
@@ -235,10 +251,10 @@ impl<'a> Reader<'a> {
                 Content::Dict(layout) => {
                     layout.append(bytes, piece.start..piece.start + piece.count, ends, data)?;
                 }
-                Content::Bitpack(layout) => {
+                Content::Bitpack(_) | Content::Pco(_) => {
                     let mut integers = [0; VECTOR_ROWS];
                     let Some(integers) = integers.get_mut(..piece.count.min(VECTOR_ROWS)) else { break };
-                    self.groups.integers(&layout, bytes, Element::I64, piece.span(), integers)?;
+                    self.numerals(&piece, integers)?;
                     numerals::append(integers, ends, data);
                     row += integers.len();
                     continue;
@@ -247,6 +263,16 @@ impl<'a> Reader<'a> {
             row += piece.count;
         }
         Ok(())
+    }
+
+    /// Fill `out` with the integers that texts of a block are stored as.
+    fn numerals(&mut self, piece: &Piece<'_>, out: &mut [i64]) -> Result<()> {
+        let bytes = bytes_of(&piece.block, &self.scratch);
+        match piece.block.content {
+            Content::Bitpack(layout) => self.groups.integers(&layout, bytes, Element::I64, piece.span(), out),
+            Content::Pco(layout) => self.pages.integers(&layout, bytes, Element::I64, piece.start, out),
+            Content::Plain | Content::Dict(_) => Err(undecoded()),
+        }
     }
 
     /// Bytes of one value; an error for text.
@@ -310,6 +336,13 @@ impl<'a> Reader<'a> {
                 let bytes = bytes_of(&block, &self.scratch);
                 let numbers = if element == Element::Utf8 { Element::I64 } else { element };
                 block.content = Content::Bitpack(Layout::parse(bytes, numbers, rows)?);
+            }
+            Encoding::Pco => {
+                let bytes = bytes_of(&block, &self.scratch);
+                let numbers = if element == Element::Utf8 { Element::I64 } else { element };
+                let layout = pco::Layout::parse(bytes, numbers, rows)?;
+                self.pages.open(&layout, bytes)?;
+                block.content = Content::Pco(layout);
             }
             Encoding::Dict if element == Element::Utf8 => {
                 let bytes = bytes_of(&block, &self.scratch);

@@ -8,7 +8,7 @@ use super::failure;
 use super::layout::{Kind, PAGE_ROWS};
 use crate::bytes;
 use crate::column::Element;
-use crate::decimal::Decimals;
+use crate::decimals::{Decimals, range};
 use crate::error::{KernelError, Result};
 use crate::plain;
 
@@ -35,7 +35,7 @@ pub fn encode(values: &[u8], element: Element, level: i32) -> Result<Option<Vec<
         },
         _ => {
             let mut wholes = vec![0; values.len() / width];
-            plain::integers(element.signed_twin(), values, &mut wholes);
+            plain::integers(plain::signed_twin(element), values, &mut wholes);
             of_wholes(Head { kind: Kind::Integers, exponent: 0 }, wholes, level)?
         }
     };
@@ -93,7 +93,7 @@ impl Block {
 
 /// Compress whole numbers as offsets from the smallest, over their common divisor.
 fn of_wholes(head: Head, wholes: Vec<i64>, level: usize) -> Result<Block> {
-    let (low, high) = wholes.iter().fold((i64::MAX, i64::MIN), |(low, high), k| (low.min(*k), high.max(*k)));
+    let (low, high) = range(wholes.iter().copied());
     let divisor = common_divisor(&wholes, low).max(1);
     let largest = high.wrapping_sub(low) as u64 / divisor;
     let offset = |k: &i64| k.wrapping_sub(low) as u64;
@@ -126,9 +126,8 @@ fn of_floats(values: &[u8], element: Element, level: usize) -> Result<Block> {
 
 fn compress<T: Number>(head: Head, numbers: &[T], level: usize) -> Result<Block> {
     let page_sizes = numbers.chunks(PAGE_ROWS).map(<[T]>::len).collect();
-    let config = ChunkConfig::default()
-        .with_compression_level(level)
-        .with_paging_spec(PagingSpec::Exact(page_sizes));
+    let config =
+        ChunkConfig::default().with_compression_level(level).with_paging_spec(PagingSpec::Exact(page_sizes));
     let file = FileCompressor::default();
     let mut chunk = file.chunk_compressor(numbers, &config).map_err(failure)?;
     let description = file.write_header(Vec::new()).map_err(failure)?;
@@ -157,11 +156,14 @@ fn common_divisor(values: &[i64], low: i64) -> u64 {
     let mut divisor = 0_u64;
     for value in values {
         let mut rest = value.wrapping_sub(low) as u64;
+        if divisor > 0 {
+            rest %= divisor;
+        }
+        while rest > 0 {
+            (divisor, rest) = (rest, divisor % rest);
+        }
         if divisor == 1 {
             break;
-        }
-        while rest != 0 {
-            (divisor, rest) = (rest, if divisor == 0 { 0 } else { divisor % rest });
         }
     }
     divisor

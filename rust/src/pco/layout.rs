@@ -73,7 +73,9 @@ impl Layout {
             2 if is_float && usize::from(bits) == 8 * element.width() && base == 0 && divisor == 1 => {
                 Kind::Floats
             }
-            _ => return Err(KernelError::Corrupt(format!("pco block of kind {kind} for {element:?} values"))),
+            _ => {
+                return Err(KernelError::Corrupt(format!("pco block of kind {kind} for {element:?} values")));
+            }
         };
         let is_number = matches!(bits, 16 | 32 | 64) && divisor > 0;
         let is_exponent = usize::from(exponent) <= MAX_EXPONENT && (exponent == 0 || kind == Kind::Decimals);
@@ -82,7 +84,8 @@ impl Layout {
                 "pco block of {bits}-bit numbers with divisor {divisor} and exponent {exponent}"
             )));
         }
-        if found_rows != rows || rows == 0 || exceptions > rows || (exceptions > 0 && kind != Kind::Decimals) {
+        if found_rows != rows || rows == 0 || exceptions > rows || (exceptions > 0 && kind != Kind::Decimals)
+        {
             return Err(KernelError::Corrupt(format!(
                 "pco block of {found_rows} values with {exceptions} exceptions, expected {rows} values"
             )));
@@ -115,7 +118,7 @@ impl Layout {
         let end_at = |page: usize| bytes::u32_at(block, HEADER_BYTES + page * END_BYTES, WHAT);
         let start = if page == 0 { 0 } else { end_at(page - 1)? as usize };
         let end = end_at(page)? as usize;
-        if page >= self.rows.div_ceil(PAGE_ROWS) || start >= end || end > self.pages_end - self.pages {
+        if page >= self.rows.div_ceil(PAGE_ROWS) || start > end || end > self.pages_end - self.pages {
             return Err(KernelError::Corrupt(format!("page {page} has bytes {start} to {end}")));
         }
         Ok((block.get(self.pages + start..).unwrap_or_default(), end - start))
@@ -139,7 +142,8 @@ impl Layout {
         let (bits, positions) = tail.split_at_checked(self.exceptions * width).unwrap_or_default();
         let positions = positions.as_chunks::<4>().0;
         let rows = self.page_rows(page);
-        let from = positions.partition_point(|position| (u32::from_le_bytes(*position) as usize) < rows.start);
+        let from =
+            positions.partition_point(|position| (u32::from_le_bytes(*position) as usize) < rows.start);
         let places = positions
             .iter()
             .skip(from)

@@ -11,20 +11,11 @@ mod pages;
 mod tests;
 
 pub use encode::encode;
-pub use layout::{Layout, PAGE_ROWS};
+pub use layout::Layout;
 pub use pages::PageReader;
 
-use crate::column::Element;
-use crate::error::{KernelError, Result};
+use crate::error::KernelError;
 use ::pco::errors::{ErrorKind, PcoError};
-
-/// Fill `out` with the plain values of a block.
-pub fn decode(block: &[u8], element: Element, rows: usize, out: &mut [u8]) -> Result<()> {
-    let layout = Layout::parse(block, element, rows)?;
-    let mut reader = PageReader::default();
-    reader.open(&layout, block)?;
-    reader.values(&layout, block, element, 0, out)
-}
 
 /// Say in this crate's terms what pcodec found wrong.
 fn failure(error: PcoError) -> KernelError {
