@@ -7,7 +7,7 @@ in `OPERATIONS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -17,12 +17,17 @@ import polars as pl
 from numpy.random import Generator
 
 import colonnade as cn
+from colonnade.store.compact import compact as compact_partition
+from colonnade.store.version import TableStore
 from databases import TICK_KEYS, bits, logical
 
 DAY_NS: Final = 86_400_000_000_000
 DAYS: Final = tuple(range(19_723, 19_735))  # 2024-01-01 to 2024-01-12
 SYMBOLS: Final = ("A", "AAPL", "MSFT", "Z€")
 COMPRESSIONS: Final = ("plain", "bitpack", "zstd:1@4KiB", "lz4", "bitpack+zstd:3")
+
+EXTRA: Final = {"venue": pl.Int16(), "mark": pl.Float64()}
+EXTRA_TYPES: Final = {"venue": "int16", "mark": "float64"}
 
 Rows = pl.DataFrame | None
 
@@ -43,29 +48,139 @@ def ticks(random: Generator) -> pl.DataFrame:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The columns of a table that changes of the schema have left: their names, and the type of the sizes."""
+
+    names: Sequence[str]
+    size: pl.DataType
+
+    @classmethod
+    def of_table(cls, db: cn.Database) -> Layout | None:
+        """Give that of the table ``trade``; None where there is no table."""
+        if "trade" not in db:
+            return None
+        columns = db["trade"].schema.columns
+        return cls(list(columns), pl.Int32() if str(columns["size"]) == "int32" else pl.Int64())
+
+    @classmethod
+    def of_rows(cls, rows: Rows) -> Layout | None:
+        """Give that of rows; None where there are none."""
+        return None if rows is None else cls(rows.columns, rows.schema["size"])
+
+
+def drawn(random: Generator, layout: Layout | None) -> pl.DataFrame:
+    """Make trades with the columns that a table has."""
+    frame = ticks(random)
+    if layout is None:
+        return frame
+    number = pl.Series(random.integers(0, 100, frame.height))
+    more = {name: number.cast(kind).alias(name) for name, kind in EXTRA.items()}
+    renamed = {"cond": "condition"} if "condition" in layout.names else {}
+    wide = frame.with_columns(pl.col("size").cast(layout.size), **more).rename(renamed)
+    return wide.select(layout.names)
+
+
 def dates(frame: pl.DataFrame) -> pl.Series:
     """Give the date of every row, days since 1970-01-01."""
     return frame["time"].dt.date().to_physical()
 
 
 def append(db: cn.Database, random: Generator) -> None:
-    db.ingest("trade", ticks(random), mode="append", **TICK_KEYS)
+    db.ingest("trade", drawn(random, Layout.of_table(db)), mode="append", **TICK_KEYS)
 
 
 def appended(rows: Rows, random: Generator) -> Rows:
-    frame = ticks(random)
+    frame = drawn(random, Layout.of_rows(rows))
     return frame if rows is None else pl.concat([rows, frame])
 
 
 def replace(db: cn.Database, random: Generator) -> None:
-    db.ingest("trade", ticks(random), mode="replace", **TICK_KEYS)
+    db.ingest("trade", drawn(random, Layout.of_table(db)), mode="replace", **TICK_KEYS)
 
 
 def replaced(rows: Rows, random: Generator) -> Rows:
-    frame = ticks(random)
+    frame = drawn(random, Layout.of_rows(rows))
     if rows is None:
         return frame
     return pl.concat([rows.filter(~dates(rows).is_in(dates(frame).unique().to_list())), frame])
+
+
+def compact(db: cn.Database, _random: Generator) -> None:
+    if "trade" in db:
+        table = TableStore(db.path / "trade")
+        for value in table.current().values.tolist():
+            compact_partition(table, value)
+
+
+def unchanged(rows: Rows, _random: Generator) -> Rows:
+    return rows
+
+
+def add_or_drop_column(db: cn.Database, random: Generator) -> None:
+    name = str(random.choice(sorted(EXTRA)))
+    if "trade" not in db:
+        return
+    if name in db["trade"].schema.columns:
+        db["trade"].drop_column(name)
+    else:
+        db["trade"].add_column(name, EXTRA_TYPES[name])
+
+
+def with_or_without_column(rows: Rows, random: Generator) -> Rows:
+    name = str(random.choice(sorted(EXTRA)))
+    if rows is None:
+        return None
+    return (
+        rows.drop(name) if name in rows.columns else rows.with_columns(pl.lit(None, EXTRA[name]).alias(name))
+    )
+
+
+def rename_column(db: cn.Database, _random: Generator) -> None:
+    if "trade" in db:
+        names = ("cond", "condition")
+        old, new = names if names[0] in db["trade"].schema.columns else names[::-1]
+        db["trade"].rename_column(old, new)
+
+
+def renamed_column(rows: Rows, _random: Generator) -> Rows:
+    if rows is None:
+        return None
+    return rows.rename({"cond": "condition"} if "cond" in rows.columns else {"condition": "cond"})
+
+
+def cast_column(db: cn.Database, _random: Generator) -> None:
+    if "trade" in db:
+        is_wide = str(db["trade"].schema.columns["size"]) == "int64"
+        db["trade"].cast_column("size", "int32" if is_wide else "int64")
+
+
+def with_cast_column(rows: Rows, _random: Generator) -> Rows:
+    if rows is None:
+        return None
+    return rows.with_columns(pl.col("size").cast(pl.Int32 if rows.schema["size"] == pl.Int64 else pl.Int64))
+
+
+def drop_partition(db: cn.Database, random: Generator) -> None:
+    place = random.integers(0, len(DAYS))
+    if "trade" in db and (kept := db["trade"].partitions["date"].to_list()):
+        db["trade"].drop_partition(kept[place % len(kept)])
+
+
+def without_partition(rows: Rows, random: Generator) -> Rows:
+    place = random.integers(0, len(DAYS))
+    if rows is None or not (kept := dates(rows).unique().sort().to_list()):
+        return rows
+    return rows.filter(dates(rows) != kept[place % len(kept)])
+
+
+def drop_table(db: cn.Database, _random: Generator) -> None:
+    if "trade" in db:
+        db.drop_table("trade")
+
+
+def no_rows(_rows: Rows, _random: Generator) -> Rows:
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +193,24 @@ class Operation:
         Makes the change.
     expect
         Gives the rows that must be there after it.
+    weight
+        How often it is drawn, beside others.
     """
 
     run: Callable[[cn.Database, Generator], None]
     expect: Callable[[Rows, Generator], Rows]
+    weight: int = 1
 
 
 OPERATIONS: Final = {
-    "append": Operation(append, appended),
-    "replace": Operation(replace, replaced),
+    "append": Operation(append, appended, weight=6),
+    "replace": Operation(replace, replaced, weight=3),
+    "compact": Operation(compact, unchanged, weight=2),
+    "add or drop column": Operation(add_or_drop_column, with_or_without_column),
+    "rename column": Operation(rename_column, renamed_column),
+    "cast column": Operation(cast_column, with_cast_column),
+    "drop partition": Operation(drop_partition, without_partition),
+    "drop table": Operation(drop_table, no_rows),
 }
 
 
@@ -108,7 +232,8 @@ class Step:
 
 def random_steps(random: Generator, count: int) -> list[Step]:
     """Draw steps of every kind."""
-    kinds = random.choice(sorted(OPERATIONS), count).tolist()
+    weights = np.array([operation.weight for operation in OPERATIONS.values()])
+    kinds = random.choice(list(OPERATIONS), count, p=weights / weights.sum()).tolist()
     return [
         Step(kind, seed) for kind, seed in zip(kinds, random.integers(0, 2**31, count).tolist(), strict=True)
     ]

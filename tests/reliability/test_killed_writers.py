@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ def test_a_killed_writer_leaves_all_it_acknowledged_and_no_half_of_a_change(
         with child(write, path, steps) as writer:
             messages = wait_for_a_moment(writer, random)
             writer.kill()
+            assert writer.process.exitcode == -signal.SIGKILL
             oracle.check(path, steps, [*messages, *writer.received()])
 
     assert oracle.acknowledged > rounds

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import signal
 import time
 from pathlib import Path
 
@@ -32,10 +33,11 @@ def test_a_power_cut_leaves_all_that_was_acknowledged_and_no_half_of_a_change(
                 made.cut_power()
                 time.sleep(0.01)  # it may go on for a moment, and believe what isn't so
                 writer.kill()
+                assert writer.process.exitcode in {0, -signal.SIGKILL}  # 0: it met an error that it expects
                 messages += writer.received()
             made.unmount()
             made.mount()
-            oracle.check(path, steps, messages)
+            oracle.check(path, steps, messages, may_fail=True)
 
     assert oracle.acknowledged > cuts
     if cuts == LONG:

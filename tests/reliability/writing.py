@@ -10,6 +10,7 @@ from typing import Final
 
 from numpy.random import Generator
 
+import colonnade as cn
 from reliability.children import Child, result_of
 from reliability.operations import Rows, Step, examine
 
@@ -17,10 +18,14 @@ FIRST_SECONDS: Final = 0.1  # that the first change is supposed to take
 
 
 def write(connection: Connection, path: Path, steps: Sequence[Step]) -> None:
-    """Make changes one after the other; tell the beginning and the end of each."""
+    """Make changes one after the other; tell the beginning and the end of each, or its error."""
     for number, step in enumerate(steps):
         connection.send(("begun", number))
-        step.run(path)
+        try:
+            step.run(path)
+        except (OSError, cn.ColonnadeError) as error:
+            connection.send((f"failed: {error!r}", number))
+            return
         connection.send(("done", number))
 
 
@@ -52,11 +57,23 @@ class Oracle:
         self.interrupted: dict[str, int] = {}
         self.survived = 0  # changes that were in though nobody was told so
 
-    def check(self, path: Path, steps: Sequence[Step], messages: Iterable[tuple[str, int]]) -> None:
+    def check(
+        self,
+        path: Path,
+        steps: Sequence[Step],
+        messages: Iterable[tuple[str, int]],
+        *,
+        may_fail: bool = False,
+    ) -> None:
         """Raise unless the database holds what was acknowledged, and all or nothing of what was begun."""
         begun, done = -1, -1
         for word, number in messages:
-            begun, done = (number, done) if word == "begun" else (begun, number)
+            if word == "begun":
+                begun = number
+            elif word == "done":
+                done = number
+            else:
+                assert may_fail, f"{steps[number]} {word}"
         for step in steps[: done + 1]:
             self.rows = step.expect(self.rows)
         self.acknowledged += done + 1
