@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
@@ -25,12 +26,17 @@ def default_threads() -> int:
 
 
 def map_ordered(
-    function: Callable[[Item], Result], items: Iterable[Item], *, threads: int | None = None
+    function: Callable[[Item], Result],
+    items: Iterable[Item],
+    *,
+    threads: int | None = None,
+    stopped: threading.Event | None = None,
 ) -> Iterator[Result]:
     """Apply a function to items on several threads; yield the results in the order of the items.
 
     At most twice as many items as threads are under way or waiting, so memory stays bounded. One thread
-    runs in the caller and makes no pool. The first error stops what has not begun and is raised.
+    runs in the caller and makes no pool. The first error stops what has not begun and is raised; ``stopped``
+    is set then, or when the caller is interrupted, so that long work under way can end by itself.
     """
     count = threads or default_threads()
     if count == 1:
@@ -45,5 +51,7 @@ def map_ordered(
                 pending += [pool.submit(function, item) for item in islice(remaining, 1)]
                 yield result
         finally:
+            if stopped is not None:
+                stopped.set()
             for future in pending:
                 future.cancel()

@@ -16,7 +16,7 @@ from colonnade.store.manifest import Change
 from colonnade.store.rewrite import Watch, merged_dictionaries, remove_part, rewrite
 from colonnade.store.stretches import stretches_of
 from colonnade.store.table_source import open_source
-from colonnade.store.version import Edits, TableStore
+from colonnade.store.version import REFUSALS, Edits, TableStore
 from colonnade.store.version_file import Version
 
 FANOUT: Final = 4  # parts of about the same size that a merge after an append makes one of
@@ -139,7 +139,7 @@ def merge(
     try:
         change = Change(removed=tuple(part.entry for part in parts), added=(made,))
         return store.commit(version, Edits(changed={value: change})), made
-    except ConflictError:  # what is refused isn't visible
+    except REFUSALS:
         remove_part(folder, made)
         raise
 

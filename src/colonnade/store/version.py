@@ -41,6 +41,11 @@ from colonnade.store.schema_change import unread_columns
 from colonnade.store.version_file import PartitionRow, Version, is_drop, read_version, write_version
 from colonnade.threads import map_ordered
 
+REFUSALS: Final = (
+    ConflictError,
+    NotFoundError,
+    SchemaError,
+)  # of a commit of rewritten files: nothing is visible
 _NO_LOCKS: Final = (errno.ENOLCK, errno.ENOTSUP)  # of file systems that have none
 
 
