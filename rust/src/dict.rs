@@ -19,7 +19,8 @@ use crate::codes::{self, Codes};
 use crate::column::{Element, VECTOR_ROWS};
 use crate::error::{KernelError, Result};
 use crate::isa::{Isa, Kernel, dispatch};
-use crate::strings::{self, Texts};
+use crate::short_texts::ShortTexts;
+use crate::strings::{self, Texts, Window};
 
 const HEADER_BYTES: usize = 8;
 /// Bytes of text that a block stands for, at most: a few bytes of codes could else stand for any number of long texts.
@@ -245,19 +246,23 @@ impl TextLayout {
         ends: &mut Vec<i64>,
         data: &mut Vec<u8>,
     ) -> Result<()> {
-        let (texts, codes) = block.split_at_checked(self.codes_at).unwrap_or_default();
-        let texts = Texts::new(texts.get(HEADER_BYTES..).unwrap_or_default(), self.count)?;
-        let codes = Codes::new(self.bits, self.rows, codes)?;
+        let texts = Texts::new(block.get(HEADER_BYTES..).unwrap_or_default(), self.count)?;
+        let codes = Codes::new(self.bits, self.rows, block.get(self.codes_at..).unwrap_or_default())?;
         let most = data.len() + MOST_TEXT_BYTES;
+        let mut out = ShortTexts::new(rows.len(), ends, data);
         let mut put = |code: u32| {
-            let text = texts.get(code as usize).ok_or_else(|| outside(self.count))?;
-            if data.len() + text.len() > most {
-                let limit = format!("a dictionary stands for more than {MOST_TEXT_BYTES} B of text");
-                return Err(KernelError::Corrupt(limit));
+            let window = texts.window(code as usize).ok_or_else(|| outside(self.count))?;
+            match window {
+                Window::Short { bytes, length } => out.put(bytes, length),
+                Window::Long(text) => out.put_long(text),
             }
-            data.extend_from_slice(text);
-            ends.push(data.len() as i64);
-            Ok(())
+            out.end();
+            if out.len() <= most {
+                Ok(())
+            } else {
+                let limit = format!("a dictionary stands for more than {MOST_TEXT_BYTES} B of text");
+                Err(KernelError::Corrupt(limit))
+            }
         };
         let mut row = rows.start;
         let mut group = [0; VECTOR_ROWS];
@@ -272,6 +277,7 @@ impl TextLayout {
             }
             row += count;
         }
+        out.flush();
         Ok(())
     }
 }

@@ -30,5 +30,6 @@ mod python;
 pub mod reader;
 mod runs;
 pub mod search;
+mod short_texts;
 mod strings;
 pub mod zone_map;

@@ -3,23 +3,16 @@
 //! That form has no plus sign, no leading zero and no `-0`, so each text comes back as it was.  An empty text is the
 //! lowest int64, which has no text of its own.
 
+use crate::short_texts::ShortTexts;
+
 const EMPTY: i64 = i64::MIN;
 /// Bytes of the longest number: a sign and 19 digits.
-pub const MOST_BYTES: usize = 20;
-const PAIRS: [[u8; 2]; 100] = pairs();
-
-/// The two digits of each number below 100.
-const fn pairs() -> [[u8; 2]; 100] {
-    let mut pairs = [[b'0'; 2]; 100];
-    let mut rest: &mut [[u8; 2]] = &mut pairs;
-    let mut number = 0;
-    while let Some((pair, tail)) = rest.split_first_mut() {
-        *pair = [b'0' + number / 10, b'0' + number % 10];
-        number += 1;
-        rest = tail;
-    }
-    pairs
-}
+const MOST_BYTES: usize = 20;
+/// 10^8, 10^16: numbers are written by eight digits.
+const EIGHT_DIGITS: u64 = 100_000_000;
+const SIXTEEN_DIGITS: u64 = EIGHT_DIGITS * EIGHT_DIGITS;
+/// What makes each of sixteen digits a character.
+const ZEROS: u128 = u128::from_le_bytes([b'0'; 16]);
 
 /// Read texts as integers, little-endian; `None` where any is none. `data` holds the bytes of `lengths`.
 pub fn integers_of(lengths: &[u32], data: &[u8]) -> Option<Vec<u8>> {
@@ -59,39 +52,53 @@ fn integer_of(text: &[u8]) -> Option<i64> {
 
 /// Append the texts of integers: each one's end within `data` to `ends`, its bytes to `data`.
 pub fn append(integers: &[i64], ends: &mut Vec<i64>, data: &mut Vec<u8>) {
-    ends.reserve(integers.len());
+    let mut texts = ShortTexts::new(integers.len(), ends, data);
     for integer in integers {
         if *integer != EMPTY {
-            append_one(*integer, data);
+            put_integer(*integer, &mut texts);
         }
-        ends.push(data.len() as i64);
+        texts.end();
     }
+    texts.flush();
 }
 
 #[inline(always)]
-fn append_one(integer: i64, data: &mut Vec<u8>) {
-    let mut text = [b'0'; MOST_BYTES];
-    let mut start = MOST_BYTES;
-    let mut number = integer.unsigned_abs();
-    let (pairs, _) = text.as_chunks_mut::<2>();
-    for place in pairs.iter_mut().rev() {
-        *place = PAIRS.get((number % 100) as usize).copied().unwrap_or_default();
-        number /= 100;
-        start -= 2;
-        if number == 0 {
-            break;
-        }
-    }
-    if text.get(start) == Some(&b'0') && start + 1 < MOST_BYTES {
-        start += 1;
-    }
+fn put_integer(integer: i64, texts: &mut ShortTexts<'_>) {
     if integer < 0 {
-        start = start.saturating_sub(1);
-        if let Some(sign) = text.get_mut(start) {
-            *sign = b'-';
-        }
+        texts.put(ZEROS.to_le_bytes().map(|_| b'-'), 1);
     }
-    data.extend_from_slice(text.get(start..).unwrap_or_default());
+    let number = integer.unsigned_abs();
+    if number < SIXTEEN_DIGITS {
+        let digits = sixteen_digits(number);
+        let leading = (digits.trailing_zeros() / 8).min(15);
+        texts.put(((digits | ZEROS) >> (8 * leading)).to_le_bytes(), 16 - leading as usize);
+    } else {
+        let digits = sixteen_digits(number / SIXTEEN_DIGITS);
+        let leading = digits.trailing_zeros() / 8;
+        texts.put(((digits | ZEROS) >> (8 * leading)).to_le_bytes(), 16 - leading as usize);
+        texts.put((sixteen_digits(number % SIXTEEN_DIGITS) | ZEROS).to_le_bytes(), 16);
+    }
+}
+
+/// Give the digits of a number below 10^16, a byte each, the first one lowest.
+#[inline(always)]
+fn sixteen_digits(number: u64) -> u128 {
+    let high = eight_digits(number / EIGHT_DIGITS);
+    let low = eight_digits(number % EIGHT_DIGITS);
+    u128::from(high) | (u128::from(low) << 64)
+}
+
+/// Give the digits of a number below 10^8, a byte each, the first one lowest.
+///
+/// Halves, then quarters, then single digits are divided side by side; the factors are 1/100 and 1/10 rounded up,
+/// exact for numbers below 10^4 and 10^2.
+#[inline(always)]
+fn eight_digits(number: u64) -> u64 {
+    let fours = (number / 10_000) | ((number % 10_000) << 32);
+    let hundreds = ((fours * 10_486) >> 20) & 0x7f_0000_007f;
+    let pairs = hundreds | ((fours - 100 * hundreds) << 16);
+    let tens = ((pairs * 103) >> 10) & 0x000f_000f_000f_000f;
+    tens | ((pairs - 10 * tens) << 8)
 }
 
 #[cfg(test)]
@@ -141,6 +148,15 @@ mod tests {
         let texts: Vec<String> = (-12_000..12_000).map(|number: i64| number.to_string()).collect();
         let borrowed: Vec<&str> = texts.iter().map(String::as_str).collect();
         assert_eq!(back(&borrowed), Some(texts));
+    }
+
+    #[test]
+    fn eight_digits_are_those_of_every_four() {
+        for number in 0..10_000_u64 {
+            let both = number * 10_000 + (9_999 - number);
+            let expected: Vec<u8> = format!("{both:08}").bytes().map(|digit| digit - b'0').collect();
+            assert_eq!(eight_digits(both).to_le_bytes().to_vec(), expected);
+        }
     }
 
     #[test]

@@ -240,6 +240,7 @@ impl<'a> Reader<'a> {
             )));
         }
         self.column.check_rows(start, stop.saturating_sub(start))?;
+        ends.reserve(stop.saturating_sub(start));
         let mut row = start;
         while row < stop {
             let piece = self.piece(row, stop - row)?;

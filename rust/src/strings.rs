@@ -7,12 +7,26 @@
 
 use crate::bytes;
 use crate::error::{KernelError, Result};
+use crate::short_texts::WINDOW;
 
 /// The texts of a block.
 #[derive(Debug, Clone, Copy)]
 pub struct Texts<'a> {
     offsets: &'a [[u8; 4]],
     data: &'a [u8],
+}
+
+/// One text.
+pub enum Window<'a> {
+    /// A short one, with the bytes that follow it.
+    Short {
+        /// The text and what follows.
+        bytes: [u8; WINDOW],
+        /// Bytes of the text.
+        length: usize,
+    },
+    /// One that is longer, or the last.
+    Long(&'a [u8]),
 }
 
 impl<'a> Texts<'a> {
@@ -35,9 +49,14 @@ impl<'a> Texts<'a> {
 
     /// Give one text of those that were checked.
     #[inline(always)]
-    pub fn get(&self, row: usize) -> Option<&'a [u8]> {
+    pub fn window(&self, row: usize) -> Option<Window<'a>> {
         let [start, end] = self.offsets.get(row..)?.first_chunk()?;
-        self.data.get(u32::from_le_bytes(*start) as usize..u32::from_le_bytes(*end) as usize)
+        let rest = self.data.get(u32::from_le_bytes(*start) as usize..)?;
+        let length = u32::from_le_bytes(*end).wrapping_sub(u32::from_le_bytes(*start)) as usize;
+        match rest.first_chunk() {
+            Some(bytes) if length <= WINDOW => Some(Window::Short { bytes: *bytes, length }),
+            _ => rest.get(..length).map(Window::Long),
+        }
     }
 
     /// Append rows: each one's end within `data` to `ends`, its bytes to `data`.
