@@ -21,3 +21,5 @@ def test_the_page_states_how_much_is_tested() -> None:
     assert f"1 bit in {numbers.BIT_STRIDE[0]}, 1 length in {numbers.LENGTH_STRIDE[0]}" in cells(
         "damaged files"
     )
+    assert cells("readers") == [f"{seconds} seconds" for seconds in numbers.READER_SECONDS]
+    assert cells("two writers") == [f"{changes} changes each" for changes in numbers.WRITER_APPENDS]

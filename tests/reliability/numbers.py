@@ -12,3 +12,5 @@ POWER_CUTS: Final = (5, 40)  # on each file system
 FAULT_STRIDE: Final = (29, 1)
 BIT_STRIDE: Final = (61, 1)
 LENGTH_STRIDE: Final = (16, 1)
+READER_SECONDS: Final = (2, 30)
+WRITER_APPENDS: Final = (10, 100)  # of each of two writers

@@ -8,8 +8,8 @@ import pytest
 
 from reliability.children import child
 from reliability.numbers import KILLED_ROUNDS
-from reliability.operations import OPERATIONS, new_database, random_steps
-from reliability.writing import Oracle, wait_for_a_moment, write
+from reliability.operations import OPERATIONS, new_database
+from reliability.writing import Moments, Oracle, write
 
 SHORT, LONG = KILLED_ROUNDS
 
@@ -18,14 +18,14 @@ SHORT, LONG = KILLED_ROUNDS
 def test_a_killed_writer_leaves_all_it_acknowledged_and_no_half_of_a_change(
     tmp_path: Path, rounds: int
 ) -> None:
-    random = np.random.default_rng(rounds)
+    moments = Moments(np.random.default_rng(rounds))
     path = tmp_path / "db"
     oracle = Oracle(new_database(path))
 
     for _ in range(rounds):
-        steps = random_steps(random, 50)
+        steps = moments.steps()
         with child(write, path, steps) as writer:
-            messages = wait_for_a_moment(writer, random)
+            messages = moments.wait(writer, steps)
             writer.kill()
             assert writer.process.exitcode == -signal.SIGKILL
             oracle.check(path, steps, [*messages, *writer.received()])

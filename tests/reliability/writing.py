@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from itertools import cycle
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final
@@ -12,9 +13,9 @@ from numpy.random import Generator
 
 import colonnade as cn
 from reliability.children import Child, result_of
-from reliability.operations import Rows, Step, examine
+from reliability.operations import OPERATIONS, Rows, Step, examine, random_steps
 
-FIRST_SECONDS: Final = 0.1  # that the first change is supposed to take
+FIRST_SECONDS: Final = 0.05  # that a change is supposed to take
 
 
 def write(connection: Connection, path: Path, steps: Sequence[Step]) -> None:
@@ -29,17 +30,41 @@ def write(connection: Connection, path: Path, steps: Sequence[Step]) -> None:
         connection.send(("done", number))
 
 
-def wait_for_a_moment(writer: Child, random: Generator) -> list[tuple[str, int]]:
-    """Wait until the writer is somewhere in one of its first changes; give the messages until then."""
-    messages = []
-    began = {}
-    wanted = int(random.integers(0, 6))
-    while (message := writer.connection.recv()) != ("begun", wanted):
-        messages.append(message)
-        began[message] = time.perf_counter()
-    took = time.perf_counter() - began.get(("begun", wanted - 1), time.perf_counter() - FIRST_SECONDS)
-    time.sleep(random.uniform(0, 1.2 * took))
-    return [*messages, message]
+class Moments:
+    """Chooses moments to interrupt a writer, so that each kind of change is under way in its turn.
+
+    Parameters
+    ----------
+    random
+        Chooses steps, and how far the interrupted one gets.
+    """
+
+    def __init__(self, random: Generator) -> None:
+        self._random = random
+        self._kinds = cycle(OPERATIONS)
+        self._seconds: dict[str, float] = {}  # that a change of a kind took when it was seen last
+
+    def steps(self) -> list[Step]:
+        """Draw what a writer shall do; it won't come to the end."""
+        before = random_steps(self._random, int(self._random.integers(0, 5)))
+        self._number = len(before)
+        wanted = Step(next(self._kinds), int(self._random.integers(0, 2**31)))
+        return [*before, wanted, *random_steps(self._random, 20)]
+
+    def wait(self, writer: Child, steps: Sequence[Step]) -> list[tuple[str, int]]:
+        """Wait until the writer is somewhere in the wanted change; give its messages until then."""
+        messages = []
+        began = 0.0
+        while True:
+            word, number = message = writer.connection.recv()
+            messages.append(message)
+            if word == "done":
+                self._seconds[steps[number].kind] = time.perf_counter() - began
+            elif number == self._number or word != "begun":
+                break
+            began = time.perf_counter()
+        time.sleep(self._random.uniform(0, 1.1 * self._seconds.get(steps[self._number].kind, FIRST_SECONDS)))
+        return messages
 
 
 class Oracle:
