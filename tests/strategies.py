@@ -172,7 +172,7 @@ def splits(draw: st.DrawFn, rows: int, max_parts: int = 4) -> list[tuple[int, in
 
 def state_machine_settings() -> settings:
     """Give fewer, longer runs than the profile's: each step writes files."""
-    return settings(max_examples=max(settings().max_examples // 2, 5), stateful_step_count=12)
+    return settings(max_examples=max(settings().max_examples // 2, 5), stateful_step_count=20)
 
 
 # A condition is drawn once, and then written for Colonnade, for Polars and for one row of the reference.

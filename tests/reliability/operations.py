@@ -17,14 +17,19 @@ import polars as pl
 from numpy.random import Generator
 
 import colonnade as cn
+from colonnade.codec.compression import Compression
 from colonnade.store.compact import compact as compact_partition
+from colonnade.store.recompress import recompress as recompress_columns
 from colonnade.store.version import TableStore
 from databases import TICK_KEYS, bits, logical
 
 DAY_NS: Final = 86_400_000_000_000
 DAYS: Final = tuple(range(19_723, 19_735))  # 2024-01-01 to 2024-01-12
 SYMBOLS: Final = ("A", "AAPL", "MSFT", "Z€")
-COMPRESSIONS: Final = ("plain", "bitpack", "zstd:1@4KiB", "lz4", "bitpack+zstd:3")
+COMPRESSIONS: Final = (
+    "plain", "bitpack", "zstd:1@4KiB", "lz4", "bitpack+zstd:3", "bytes+zstd:1", "dict", "runs+lz4", "snappy",
+    "gzip:6@64KiB", "qipc",
+)  # fmt: skip
 
 EXTRA: Final = {"venue": pl.Int16(), "mark": pl.Float64()}
 EXTRA_TYPES: Final = {"venue": "int16", "mark": "float64"}
@@ -111,6 +116,17 @@ def compact(db: cn.Database, _random: Generator) -> None:
         table = TableStore(db.path / "trade")
         for value in table.current().values.tolist():
             compact_partition(table, value)
+
+
+def recompress(db: cn.Database, random: Generator) -> None:
+    chosen = random.choice(COMPRESSIONS, 16).tolist()
+    if "trade" in db:
+        table = TableStore(db.path / "trade")
+        version = table.current()
+        wanted = {
+            name: Compression.parse(text) for name, text in zip(version.schema.columns, chosen, strict=False)
+        }
+        recompress_columns(table, wanted, version.values.tolist())
 
 
 def unchanged(rows: Rows, _random: Generator) -> Rows:
@@ -206,6 +222,7 @@ OPERATIONS: Final = {
     "append": Operation(append, appended, weight=6),
     "replace": Operation(replace, replaced, weight=3),
     "compact": Operation(compact, unchanged, weight=2),
+    "recompress": Operation(recompress, unchanged),
     "add or drop column": Operation(add_or_drop_column, with_or_without_column),
     "rename column": Operation(rename_column, renamed_column),
     "cast column": Operation(cast_column, with_cast_column),
@@ -244,7 +261,7 @@ def new_database(path: Path, seed: int = 0) -> Rows:
     random = np.random.default_rng(seed)
     db = cn.create(path)
     frames = [ticks(random) for _ in range(3)]
-    compression = dict(zip(frames[0].columns, COMPRESSIONS, strict=True))
+    compression = dict(zip(frames[0].columns, COMPRESSIONS, strict=False))
     for frame in frames:
         db.ingest("trade", frame, mode="append", compression=compression, **TICK_KEYS)
     return pl.concat(frames)
