@@ -1,16 +1,21 @@
 from __future__ import annotations
 
 import os
+import shutil
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from colonnade.errors import NotFoundError
-from colonnade.store.clean import DAY_NS, clean
+from colonnade.errors import CorruptionError, NotFoundError
+from colonnade.store.clean import DAY_NS, Cleaned, clean, plan_clean
+from colonnade.store.filenames import manifest_name
+from colonnade.store.manifest import Change, ColumnChange, read_manifest
 from colonnade.store.table_source import close_columns, open_source
 from colonnade.store.verify import verify
-from colonnade.store.version import TableStore
-from store.rows import DAY, append, new_table, replace_all, trades, write
+from colonnade.store.version import Addition, Edits, TableStore
+from store.rows import DAY, TRADES, append, new_table, replace_all, trades, write
 
 
 @pytest.fixture
@@ -31,7 +36,7 @@ def test_nothing_goes_before_its_time(table: TableStore) -> None:
 
     cleaned = clean(table)
 
-    assert (cleaned.versions, cleaned.leftovers) == (0, 0)
+    assert (cleaned.versions, cleaned.files) == (0, 0)
     assert sorted(table.path.rglob("*")) == before
 
 
@@ -42,7 +47,7 @@ def test_old_versions_and_what_only_they_name_go(table: TableStore) -> None:
 
     assert table.numbers() == [3]
     assert parts(table) == kept
-    assert (cleaned.versions, cleaned.leftovers) == (2, 3)  # two manifests and a part
+    assert (cleaned.versions, cleaned.files) == (2, 7)  # two manifests and the five columns of a part
     assert cleaned.byte_count > 0
     assert verify(open_source(table.path)).findings == []
     with pytest.raises(NotFoundError, match="kept are 3 to 3"):
@@ -78,6 +83,119 @@ def test_parts_of_a_writer_that_died_go_once_they_are_old(table: TableStore) -> 
 
     assert entry.folder not in parts(table)
     assert not draft.exists()
+
+
+def test_plan_tells_what_goes_and_removes_nothing(table: TableStore) -> None:
+    before = sorted(table.path.rglob("*"))
+
+    planned = plan_clean(table, keep_ns=0)
+
+    assert sorted(table.path.rglob("*")) == before
+    assert clean(table, keep_ns=0) == planned
+    assert plan_clean(table, keep_ns=0) == Cleaned(0, 0, 0)
+
+
+def test_column_files_that_no_version_names_go_from_parts_that_stay(table: TableStore) -> None:
+    old = table.current()
+    before = table.manifest(old, DAY).parts[0]
+    price = before.columns["price"]
+    folder = table.partition_folder(DAY, TRADES) / before.folder
+    renewed = replace(price, file="price-01234567.col")
+    shutil.copy(folder / price.file, folder / renewed.file)
+    change = Change(columns=(ColumnChange(before.folder, "price", price, renewed),))
+    table.commit(old, Edits(changed={DAY: change}))
+
+    clean(table, keep_ns=0)
+
+    assert not (folder / price.file).exists()
+    assert verify(open_source(table.path)).findings == []
+
+
+def test_column_file_of_a_writer_that_died_goes_from_a_part_that_stays(table: TableStore) -> None:
+    part = table.manifest(table.current(), DAY).parts[0]
+    left = table.partition_folder(DAY, TRADES) / part.folder / "price-76543210.col"
+    left.write_bytes(b"half")
+    os.utime(left, ns=(0, 0))
+
+    assert clean(table) == Cleaned(0, 1, 4)
+
+    assert not left.exists()
+    assert verify(open_source(table.path)).findings == []
+
+
+def test_what_a_writer_at_work_has_written_stays_however_old_it_is(table: TableStore) -> None:
+    with table.writing():
+        entry = write(table, trades(10))
+        time.sleep(1.1)  # longer than the clock of a file system may be behind
+        clean(table, keep_ns=0)
+        table.commit(table.current(), Edits(appended={DAY: Addition((entry,))}))
+
+    assert verify(open_source(table.path)).findings == []
+    assert table.current().row_counts.tolist() == [90]
+
+
+def test_nothing_is_left_of_a_writer_at_work_once_it_ends(table: TableStore) -> None:
+    with table.writing():
+        assert list(table.path.glob(".writing-*"))
+
+    assert not list(table.path.glob(".*"))
+
+
+def test_file_by_which_a_dead_writer_said_that_it_is_at_work_goes(table: TableStore) -> None:
+    left = table.path / ".writing-0123456789abcdef"
+    left.touch()
+    os.utime(left, ns=(0, 0))
+
+    clean(table)
+
+    assert not left.exists()
+
+
+def test_files_that_are_not_ours_and_links_stay(table: TableStore) -> None:
+    folder = table.partition_folder(DAY, TRADES)
+    note = folder / "README.txt"
+    note.write_text("mine")
+    link = folder / "part-0123456789abcdef"
+    link.symlink_to(table.path.parent)
+    os.utime(note, ns=(0, 0))
+
+    clean(table, keep_ns=0)
+
+    assert note.read_text() == "mine"
+    assert link.is_symlink()
+
+
+def test_nothing_goes_while_a_manifest_that_is_needed_is_damaged(table: TableStore) -> None:
+    current = table.current()
+    manifest = table.partition_folder(DAY, TRADES) / manifest_name(current.manifests[0])
+    manifest.write_bytes(manifest.read_bytes()[:-20])
+    read_manifest.cache_clear()
+    before = sorted(table.path.rglob("*"))
+
+    with pytest.raises(CorruptionError):
+        clean(table, keep_ns=0)
+
+    assert sorted(table.path.rglob("*")) == before
+
+
+def test_partition_that_was_dropped_goes_with_its_folder(table: TableStore) -> None:
+    table.commit(table.current(), Edits(dropped=frozenset({DAY})))
+
+    clean(table, keep_ns=0)
+
+    assert [path.name for path in table.path.iterdir()] == ["versions"]
+
+
+def test_equal_states_have_manifests_of_their_own(table: TableStore) -> None:
+    before = table.current()
+    entry = write(table, trades(10))
+    appended = table.commit(before, Edits(appended={DAY: Addition((entry,))}))
+    part = table.manifest(appended, DAY).parts[-1]
+
+    back = table.commit(appended, Edits(changed={DAY: Change(removed=(part,))}))
+
+    assert table.manifest(back, DAY) == table.manifest(before, DAY)
+    assert back.manifests != before.manifests  # cleaning away the old one can't take the new one's
 
 
 def test_a_table_goes_on_after_it_was_cleaned(table: TableStore) -> None:

@@ -10,6 +10,7 @@ import polars as pl
 
 from colonnade.api.query import TableRef
 from colonnade.api.table import Table
+from colonnade.api.upkeep import clean_tables
 from colonnade.ingest.writer import IngestReport, ingest
 from colonnade.query.expr import unknown_word
 from colonnade.store import alter
@@ -90,6 +91,21 @@ class Database:
         can be made anew at once.
         """
         alter.drop_table(self._store.open_table(name))
+
+    def clean(self, table: str | None = None, *, keep: Any = "1d", dry_run: bool = False) -> pl.DataFrame:  # noqa: ANN401
+        """Remove old versions, and files that no version needs; give how many, a row a table.
+
+        Parameters
+        ----------
+        table
+            Name of a table; None for all, dropped ones included.
+        keep
+            Span such as ``"1d"``. A version stays for as long after the next one was committed, and longer
+            where a reader has it open; so do files of writers that died.
+        dry_run
+            Give what would be removed, and remove nothing.
+        """
+        return clean_tables(self._store, table, keep, dry_run=dry_run)
 
     def verify(self, table: str | None = None, *, threads: int | None = None) -> pl.DataFrame:
         """Check every checksum, hash, count and order; give what is wrong, one row each."""

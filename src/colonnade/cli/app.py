@@ -25,6 +25,7 @@ SUMMARIES: Final = {
     "info": "Show what is on disk: columns, compression, bytes, ratio.",
     "bars": "Make open, high, low, close, volume and vwap by time.",
     "verify": "Check every block against its checksum.",
+    "clean": "Remove old versions, and files that no version needs.",
 }
 _HELP_OPTIONS: Final = {"help_option_names": ["-h", "--help"]}
 

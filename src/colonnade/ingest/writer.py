@@ -208,6 +208,7 @@ def ingest(
     unique = None if key is None else UniqueRows(key, stored)
     with (
         _place_named(store),
+        store.writing(),
         BadRows(bad_rows) as bad,
         _Rows(store, base, keys, request, mode, again=again) as rows,
     ):
@@ -287,8 +288,6 @@ class _Rows:
     ) -> None:
         if self.sorter is not None:
             self.sorter.close()
-        with contextlib.suppress(OSError):
-            self._store.path.rmdir()  # of a table that did not come to be
 
     def read(self, sources: Sequence[Source], bad: BadRows, memory_bytes: int, watch: Watch) -> None:
         """Read all sources."""

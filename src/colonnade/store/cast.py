@@ -105,18 +105,19 @@ def cast_column(
     """
     writing = _Writing(table, name, kind, threads, watch)
     first = table.current()
-    try:
-        for _ in range(_TRIES):
-            source = open_source(table.path)
-            if source.schema != first.schema:
-                break
-            edits = writing.edits(source)
-            with contextlib.suppress(ConflictError):
-                version = table.commit(source.state, edits)
-                writing.keep(edits)
-                return version
-    finally:
-        writing.remove_unused()
+    with table.writing():
+        try:
+            for _ in range(_TRIES):
+                source = open_source(table.path)
+                if source.schema != first.schema:
+                    break
+                edits = writing.edits(source)
+                with contextlib.suppress(ConflictError):
+                    version = table.commit(source.state, edits)
+                    writing.keep(edits)
+                    return version
+        finally:
+            writing.remove_unused()
     raise ConflictError(
         f"table {table.name!r} was changed while column {name!r} was cast; read again and retry"
     )

@@ -100,7 +100,8 @@ def _compact_once(
     made = entries[0]
     while len(wanted) > 1:  # a merge of more parts than may be open takes several rounds
         chosen = [part for part in store.manifest(version, value).parts if part.folder in wanted][:most]
-        version, made = merge(store, version, value, chosen, threads=threads, watch=watch)
+        with store.writing():
+            version, made = merge(store, version, value, chosen, threads=threads, watch=watch)
         wanted = wanted - {part.folder for part in chosen} | {made.folder}
     return Compaction(value, len(entries), rows, before, _bytes([made]))
 
@@ -157,7 +158,8 @@ def merge_small(
         chosen = chosen_to_merge(store.manifest(version, value).parts)
         while chosen:
             try:
-                version, _ = merge(store, version, value, chosen, threads=threads)
+                with store.writing():
+                    version, _ = merge(store, version, value, chosen, threads=threads)
             except ConflictError:
                 break
             chosen = chosen_to_merge(store.manifest(version, value).parts)

@@ -32,6 +32,9 @@ _FIRST_DAY: Final = -719_162  # 0001-01-01
 _LAST_DAY: Final = 2_932_896  # 9999-12-31
 _TABLE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,99}")
 _VERSION: Final = re.compile(r"(\d{8,19})\.json")
+_MANIFEST: Final = re.compile(r"manifest-[0-9a-f]{16}\.json")
+_PART: Final = re.compile(r"part-[0-9a-f]{16}")
+_WRITING: Final = "writing"
 _STORED: Final = re.compile(r"[A-Za-z0-9_%-][A-Za-z0-9_.%-]{0,199}")
 
 
@@ -83,6 +86,36 @@ def new_column_name(column: str) -> str:
 def temporary(path: Path) -> Path:
     """Give a name beside ``path`` that nobody reads and no other writer uses."""
     return path.with_name(f".{path.name}-{secrets.token_hex(8)}")
+
+
+def is_temporary(name: str) -> bool:
+    """Whether a file name is that of a draft, or of a writer at work."""
+    return name.startswith(".")
+
+
+def writing_name(table: Path) -> Path:
+    """Give the file that tells, as long as it is locked, that a writer is at work in a table."""
+    return temporary(table / _WRITING)
+
+
+def is_writing_name(name: str) -> bool:
+    """Whether a file name is one of `writing_name`."""
+    return name.startswith(f".{_WRITING}-")
+
+
+def is_manifest_name(name: str) -> bool:
+    """Whether a file name is that of a manifest."""
+    return _MANIFEST.fullmatch(name) is not None
+
+
+def is_part_name(name: str) -> bool:
+    """Whether a folder name is that of a part."""
+    return _PART.fullmatch(name) is not None
+
+
+def is_column_name(name: str) -> bool:
+    """Whether a file name is that of a column file."""
+    return name.endswith(".col")
 
 
 def check_stored_name(name: object) -> str:

@@ -5,6 +5,7 @@ A manifest is named by the hash of its content, so a version that names it also 
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -171,6 +172,7 @@ def write_manifest(folder: Path, manifest: Manifest, *, durable: bool) -> str:
     content = write_document(
         "manifest",
         {
+            "id": secrets.token_hex(8),
             "date": days_to_date(manifest.value).isoformat(),
             "days": manifest.value,
             "parts": [part_to_json(part) for part in manifest.parts],

@@ -129,7 +129,8 @@ def recompress(
         remaining = set()
         total = sum(file.before.plain_bytes for file in planned)
         for files in _batches(planned):
-            written, conflicts = _Batch(store, threads).run(files)
+            with store.writing():
+                written, conflicts = _Batch(store, threads).run(files)
             done += written
             remaining |= conflicts
             if watch is not None:

@@ -18,7 +18,7 @@ import fcntl
 import os
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -33,9 +33,9 @@ from colonnade.errors import (
     located,
 )
 from colonnade.schema import Schema, days_to_date
-from colonnade.store.atomic import make_folders, open_to_read, publish, sync_folders
+from colonnade.store.atomic import create_file, make_folders, open_to_read, publish, sync_folders
 from colonnade.store.entries import PartEntry, SourceEntry
-from colonnade.store.filenames import VERSIONS, partition_name, version_name, version_number
+from colonnade.store.filenames import VERSIONS, partition_name, version_name, version_number, writing_name
 from colonnade.store.manifest import Change, Manifest, read_manifest, write_manifest
 from colonnade.store.schema_change import unread_columns
 from colonnade.store.version_file import PartitionRow, Version, is_drop, read_version, write_version
@@ -46,7 +46,7 @@ REFUSALS: Final = (
     NotFoundError,
     SchemaError,
 )  # of a commit of rewritten files: nothing is visible
-_NO_LOCKS: Final = (errno.ENOLCK, errno.ENOTSUP)  # of file systems that have none
+NO_LOCKS: Final = (errno.ENOLCK, errno.ENOTSUP)  # of file systems that have none
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +226,24 @@ class TableStore:
             os.close(descriptor)
             raise StaleVersionError(f"version {number} of table {self.name!r} was cleaned away; read again")
         return descriptor
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Keep what is written until the block ends from being cleaned away before it is committed.
+
+        A file in the table's folder, which is made if need be, is held with a shared lock meanwhile.
+        """
+        make_folders(self.path)
+        path = writing_name(self.path)
+        descriptor = create_file(path)
+        try:
+            _lock_shared(descriptor)
+            yield
+        finally:
+            os.close(descriptor)
+            path.unlink(missing_ok=True)
+            with suppress(OSError):
+                self.path.rmdir()  # of a table that did not come to be
 
     def create(self, schema: Schema, *, settings: Mapping[str, Any] | None = None) -> Version:
         """Create the table without rows; raise `AlreadyExistsError` where it is there."""
@@ -418,7 +436,7 @@ def _lock_shared(descriptor: int) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH)
     except OSError as error:
-        if error.errno not in _NO_LOCKS:
+        if error.errno not in NO_LOCKS:
             os.close(descriptor)
             raise
 

@@ -1,0 +1,88 @@
+"""The commands that look after a database: clean."""
+
+import json
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import colonnade as cn
+from colonnade.cli import app
+from colonnade.cli.status import Status
+
+
+def invoke(*words):
+    return CliRunner().invoke(
+        app.make_program(), [str(word) for word in words], prog_name="colonnade", catch_exceptions=False
+    )
+
+
+def ticks(day, rows=4):
+    start = pl.Series([day]).str.to_datetime(time_unit="ns")
+    return pl.DataFrame(
+        {"time": start.new_from_index(0, rows), "sym": ["A", "B"] * (rows // 2), "price": [1.5] * rows}
+    )
+
+
+@pytest.fixture
+def db_path(tmp_path):
+    db = cn.create(tmp_path / "db")
+    for table in ("trade", "quote"):
+        for day in ("2024-01-02", "2024-01-03"):
+            db.ingest(table, ticks(day), part_by="sym", sort_by="time", mode="append")
+    return db.path
+
+
+def files_of(folder):
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def test_clean_shows_what_would_go_and_removes_nothing(db_path):
+    before = files_of(db_path)
+
+    result = invoke("clean", db_path, "--keep", "0s", "--json")
+
+    found = json.loads(result.stdout)
+    assert result.exit_code == Status.DONE
+    assert [(row["table"], row["versions"]) for row in found] == [("quote", 1), ("trade", 1)]
+    assert files_of(db_path) == before
+    assert "--apply" in result.stderr
+
+
+def test_clean_removes_what_it_showed(db_path):
+    planned = json.loads(invoke("clean", db_path, "trade", "--keep", "0s", "--json").stdout)
+    before = files_of(db_path)
+
+    result = invoke("clean", db_path, "trade", "--keep", "0s", "--apply", "--json")
+
+    assert json.loads(result.stdout) == planned
+    assert len(before) - len(files_of(db_path)) == planned[0]["versions"] + planned[0]["files"]
+    assert invoke("verify", db_path).exit_code == Status.DONE
+    assert cn.open(db_path)["trade"].row_count == 8
+
+
+def test_clean_removes_a_dropped_table(db_path):
+    cn.open(db_path).drop_table("quote")
+
+    invoke("clean", db_path, "--keep", "0s", "--apply")
+
+    assert not list((db_path / "quote").glob("date=*"))
+
+
+def test_clean_of_a_young_database_has_nothing_to_do(db_path):
+    assert invoke("clean", db_path, "--apply").exit_code == Status.NOTHING_TO_DO
+
+
+@pytest.mark.parametrize("keep", ["soon", "-1d"])
+def test_clean_refuses_a_span_that_is_none(db_path, keep):
+    result = invoke("clean", db_path, f"--keep={keep}")
+
+    assert result.exit_code == Status.WRONG_USAGE
+    assert "--keep" in result.stderr
+
+
+def test_clean_of_a_table_that_is_not_there_names_those_that_are(db_path):
+    result = invoke("clean", db_path, "trades")
+
+    assert result.exit_code == Status.FAILED
+    assert "'quote', 'trade'" in result.stderr
