@@ -27,6 +27,8 @@ ColonnadeError
     - UnknownWordError     (AttributeError)     a word of Polars or pandas that we lack; names ours
 ```
 
+Beside them, MissingColumnWarning (UserWarning): a source lacks a column of its table.
+
 A class tells who has to act; the built-in beside it lets plain Python code catch it.  Messages say what is
 wrong, what was found and what was expected, in lower case, on one line, without a full stop.
 """
@@ -77,6 +79,10 @@ class UnsortedError(SchemaError):
 
 class NotPartedError(SchemaError):
     """Equal values are promised to lie next to each other, and don't."""
+
+
+class MissingColumnWarning(UserWarning):
+    """A source lacks a column of its table; the column is null in its rows."""
 
 
 class SourceError(ColonnadeError, ValueError):

@@ -82,11 +82,25 @@ class FrameSourceContract:
         assert caught.value.name == "symbol"
         assert db.tables == []
 
-    def test_a_missing_column_is_an_error_and_nothing_is_committed(self, db, tmp_path):
+    def test_a_missing_column_is_null_with_one_warning(self, db, tmp_path):
         db.ingest("trade", trades(), types=TYPES, **TICK_KEYS)
         source = self.write(trades().drop("price"), tmp_path)
 
-        with pytest.raises(cn.SchemaError, match="price"):
+        with pytest.warns(cn.MissingColumnWarning, match="price") as warned:
+            db.ingest("trade", source, mode="append")
+
+        assert len(warned) == 1
+        assert db["trade"].row_count == 14
+        assert (
+            db["trade"].select("price").collect()["price"].null_count() == 7 + trades()["price"].null_count()
+        )
+
+    @pytest.mark.parametrize("key", ["sym", "time"])
+    def test_a_missing_key_is_an_error_and_nothing_is_committed(self, db, tmp_path, key):
+        db.ingest("trade", trades(), types=TYPES, **TICK_KEYS)
+        source = self.write(trades().drop(key), tmp_path)
+
+        with pytest.raises(cn.SchemaError, match=key):
             db.ingest("trade", source, mode="append")
 
         assert db["trade"].row_count == 7
@@ -99,6 +113,26 @@ class FrameSourceContract:
             db.ingest("trade", source, mode="append")
 
         assert db["trade"].row_count == 7
+
+    def test_a_new_column_is_left_out_where_the_caller_ignores_it(self, db, tmp_path):
+        db.ingest("trade", trades(), types=TYPES, **TICK_KEYS)
+        schema = db["trade"].schema
+        source = self.write(trades().with_columns(venue=pl.lit("X")), tmp_path)
+
+        db.ingest("trade", source, mode="append", new_columns="ignore")
+
+        assert db["trade"].row_count == 14
+        assert db["trade"].schema == schema
+
+    def test_a_new_column_is_added_where_the_caller_says_so_and_null_before(self, db, tmp_path):
+        db.ingest("trade", trades(), types=TYPES, **TICK_KEYS)
+        source = self.write(trades().with_columns(venue=pl.lit("X")), tmp_path)
+
+        db.ingest("trade", source, mode="append", new_columns="add")
+
+        found = db["trade"].select("venue").collect()["venue"]
+        assert (found.null_count(), (found == "X").sum()) == (7, 7)
+        assert "venue" in db["trade"]._open().state.settings["compression"]
 
     def test_text_in_a_column_of_numbers_is_an_error_and_nothing_is_committed(self, db, tmp_path):
         db.ingest("trade", trades(), types=TYPES, **TICK_KEYS)

@@ -13,6 +13,7 @@ from colonnade.errors import (
     AlreadyIngestedError,
     ColumnNotFoundError,
     ColumnTypeError,
+    MissingColumnWarning,
     RowError,
     SchemaError,
     SourceError,
@@ -141,11 +142,21 @@ def test_several_files_and_patterns_are_one_version(db, tmp_path):
     assert (report.rows, report.version, len(report.partitions)) == (3, 1, 3)
 
 
-def test_files_of_one_ingest_must_have_the_same_columns(db, file, tmp_path):
+def test_a_later_file_of_one_ingest_may_lack_a_column_of_the_first(db, file, tmp_path):
     other = tmp_path / "other.csv"
     other.write_text("time,sym,price\n2024-01-02 12:00:00,AAPL,1\n")
 
-    with pytest.raises(SchemaError, match="size"):
+    with pytest.warns(MissingColumnWarning, match=r"other\.csv lacks 'size'"):
+        ingest(db, "trade", [file, other], **KEYS)
+
+    assert stored(db)["size"].to_list() == [20, 21, None, 30, 10]
+
+
+def test_a_later_file_of_one_ingest_has_no_column_more_than_the_first(db, file, tmp_path):
+    other = tmp_path / "other.csv"
+    other.write_text("time,sym,price,size,x\n2024-01-02 12:00:00,AAPL,1,2,3\n")
+
+    with pytest.raises(SchemaError, match="'x'"):
         ingest(db, "trade", [file, other], **KEYS)
 
 

@@ -21,7 +21,7 @@ from colonnade.cli.options import (
     read_compressions,
     read_pairs,
 )
-from colonnade.cli.output import print_json, remark, show
+from colonnade.cli.output import print_json, remark, remarked_warnings, show
 from colonnade.cli.progress import progress_bar
 from colonnade.cli.status import Status
 from colonnade.errors import NotFoundError
@@ -150,6 +150,23 @@ def run(
             help="Take files whose own count of rows, last line or set says that something is missing.",
         ),
     ] = False,
+    new_columns: Annotated[
+        Literal["add", "ignore"] | None,
+        typer.Option(
+            metavar="WHAT",
+            help="Columns that the table doesn't have, add: add them, null in the rows that are there; "
+            "ignore: leave them out. Without it, they are refused.",
+            show_default=False,
+        ),
+    ] = None,
+    widen: Annotated[
+        bool,
+        typer.Option(
+            "--widen",
+            help="Give columns the wider type of the files, such as int32 instead of int16; "
+            "stored rows stay as they are.",
+        ),
+    ] = False,
     again: Annotated[bool, typer.Option("--again", help="Take files that were ingested before.")] = False,
     durability: DurabilityOption = "safe",
     threads: ThreadsOption = None,
@@ -165,7 +182,7 @@ def run(
     compressions = read_compressions(compression or [])
     roles = read_pairs(role or [], "--role", "ROLE=COLUMN, such as price=TradePrice")
     _check_there(sources)
-    with progress_bar(f"ingest {table}") as progress:
+    with remarked_warnings(), progress_bar(f"ingest {table}") as progress:
         report = open_or_create(db).ingest(
             table,
             sources,
@@ -183,6 +200,8 @@ def run(
             roles=roles or None,
             bad_rows=bad_rows,
             allow_incomplete=allow_incomplete,
+            new_columns=new_columns,
+            widen=widen,
             again=again,
             durability=durability,
             threads=threads,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -96,6 +97,18 @@ def _place_named(path: Path) -> Iterator[None]:
 def remark(text: str) -> None:
     """Say something beside the result, on standard error."""
     sys.stderr.write(text + "\n")
+
+
+@contextmanager
+def remarked_warnings() -> Iterator[None]:
+    """Say the warnings of the block as remarks, once it is done."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        try:
+            yield
+        finally:
+            for warning in caught:
+                remark(f"warning: {warning.message}")
 
 
 def _json_rows(frame: pl.DataFrame) -> Iterable[str]:

@@ -12,6 +12,7 @@ from colonnade.errors import SchemaError
 from colonnade.ingest.description import ColumnDescription, SourceDescription
 from colonnade.ingest.fields import Overrides
 from colonnade.schema import ColumnType
+from colonnade.store.schema_change import widens
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,15 @@ class Request:
         Types of the table's columns, or of the first source; empty before it. The writer fills it in.
     required
         Columns that must have a value in every row: sort key and date. The writer fills it in as well.
+    placing
+        Columns that no source may lack, because they place its rows, and what they are to the table. The
+        writer fills it in.
+    new_columns
+        What becomes of columns that the table doesn't have: None refuses them, ``add`` or ``ignore``.
+    widen
+        Whether a column of the table gets the type of a source that is wider.
+    missing
+        Columns of the table that a source lacks, by the source's label. The readers fill it in.
     symbols
         Columns that must be symbols whatever their values look like.
     date
@@ -49,6 +59,10 @@ class Request:
     overrides: Overrides = field(default_factory=dict)
     known: dict[str, ColumnType] = field(default_factory=dict)
     required: set[str] = field(default_factory=set)
+    placing: dict[str, str] = field(default_factory=dict)
+    new_columns: str | None = None
+    widen: bool = False
+    missing: dict[str, tuple[str, ...]] = field(default_factory=dict)
     symbols: frozenset[str] = frozenset()
     date: dt.date | None = None
     zone: str | None = None
@@ -91,7 +105,7 @@ def known_type(request: Request, column: ColumnDescription) -> ColumnType | None
                 f"column {column.name!r} of table {request.table!r} has type {known}, and its description"
             )
             raise SchemaError(f"{reason} a scale, which makes floats; leave the scale out")
-        return known
+        return wider_type(request, known, column.column_type)
     if column.column_type is None and column.name in request.symbols:
         return ColumnType("symbol")
     return column.column_type
@@ -103,16 +117,8 @@ def for_part_key(request: Request, description: SourceDescription) -> Request:
     return request if part_by is None else replace(request, symbols=request.symbols | {part_by})
 
 
-def check_columns(columns: Mapping[str, ColumnType], request: Request, label: str) -> None:
-    """Raise `SchemaError` where a source lacks a column of the table, or has one too many."""
-    if not request.known:
-        return
-    where = f"table {request.table!r}"
-    missing = [name for name in request.known if name not in columns]
-    extra = [name for name in columns if name not in request.known]
-    if missing:
-        listed, found = ", ".join(map(repr, missing)), ", ".join(map(repr, columns))
-        raise SchemaError(f"{label} lacks {listed}, which {where} has; it has {found}")
-    if extra:
-        hint = "leave them out with a description (drop = true, or unlisted = 'drop')"
-        raise SchemaError(f"{label} has {', '.join(map(repr, extra))}, which {where} doesn't have; {hint}")
+def wider_type(request: Request, known: ColumnType, own: ColumnType | None) -> ColumnType:
+    """Give the type of the table's column, or a source's own where the caller widens and it is wider."""
+    if not request.widen or own is None or own.kind == known.kind:  # another zone is no wider type
+        return known
+    return own if widens(known, own) else known

@@ -6,6 +6,7 @@ import glob
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -15,10 +16,12 @@ from colonnade.ingest.bad_rows import BadRows
 from colonnade.ingest.description import FileSet
 from colonnade.ingest.request import OpenedRows, Request
 from colonnade.ingest.streams import Watch, file_kind, watch_file
-from colonnade.ingest.tables import ArrowStream, open_file, open_frame
+from colonnade.ingest.tables import ArrowStream, kept_rows, open_file, open_frame
 from colonnade.ingest.text_source import chosen_description, open_text
 from colonnade.store.entries import SourceEntry
 from colonnade.store.values_hash import ValuesHash
+
+_TYPED: Final = ("parquet", "arrow")
 
 
 @dataclass(slots=True)
@@ -36,12 +39,20 @@ class FileSource:
             self._hash.add(np.frombuffer(block, dtype=np.uint8))
             watch(block)
 
-        kind = file_kind(self.path)
-        if kind in ("parquet", "arrow"):
+        if file_kind(self.path) in _TYPED:
             watch_file(self.path, seen)
+        yield from self._opened(request, bad, seen)
+
+    def columns(self, request: Request, bad: BadRows) -> Iterator[OpenedRows]:
+        """Yield the rows of the file for a look at their columns; the rows aren't read."""
+        yield from self._opened(request, bad, None)
+
+    def _opened(self, request: Request, bad: BadRows, watch: Watch | None) -> Iterator[OpenedRows]:
+        kind = file_kind(self.path)
+        if kind in _TYPED:
             yield from open_file(self.path, kind, request, bad)
         else:
-            yield from open_text(self.path, request, bad, seen)
+            yield from open_text(self.path, request, bad, watch)
 
     def entry(self) -> SourceEntry:
         """Give what the manifest keeps of the file, once it has been read."""
@@ -59,6 +70,11 @@ class FrameSource:
     def open(self, request: Request, bad: BadRows, watch: Watch) -> Iterator[OpenedRows]:
         """Yield the rows of the frame."""
         del watch
+        yield from open_frame(self.rows, self.label, request, bad)
+
+    def columns(self, request: Request, bad: BadRows) -> Iterator[OpenedRows]:
+        """Yield the rows of the frame for a look at their columns; a stream is kept, to be read again."""
+        self.rows = kept_rows(self.rows, self.label)
         yield from open_frame(self.rows, self.label, request, bad)
 
     def entry(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Protocol, runtime_checkable
 
@@ -14,12 +15,14 @@ from colonnade.errors import ColumnTypeError, SourceError
 from colonnade.ingest.bad_rows import BadRow, BadRows
 from colonnade.ingest.convert import FieldPlan, cleaned, convert
 from colonnade.ingest.description import SourceDescription
+from colonnade.ingest.drift import settled
 from colonnade.ingest.fields import Layout, match_fields, planned, with_overrides
 from colonnade.ingest.infer import text_type
 from colonnade.ingest.parse import NO_KEY
-from colonnade.ingest.request import OpenedRows, Request, check_columns, for_part_key, known_type
+from colonnade.ingest.request import OpenedRows, Request, for_part_key, known_type, wider_type
 from colonnade.ingest.text_source import chosen_description
 from colonnade.schema import ColumnType
+from colonnade.store.schema_change import widens
 
 _BATCH_ROWS: Final = 1 << 18
 _SHOWN: Final = 200
@@ -51,9 +54,22 @@ def open_frame(source: object, label: str, request: Request, bad: BadRows) -> It
     description = request.description or SourceDescription("no description", kind="arrow")
     if description.variants:
         description = description.select(label, request.table)
-    try:
+    with _arrow_named(label):
         lazy = source if isinstance(source, pl.LazyFrame) else _as_frame(source).lazy()
         schema = lazy.collect_schema()
+    yield _opened(label, lazy, schema, description, request=request, bad=bad)
+
+
+def kept_rows(source: object, label: str) -> pl.DataFrame | pl.LazyFrame:
+    """Give rows that can be read more than once; some streams can't."""
+    with _arrow_named(label):
+        return source if isinstance(source, pl.LazyFrame) else _as_frame(source)
+
+
+@contextmanager
+def _arrow_named(label: str) -> Iterator[None]:
+    try:
+        yield
     except (
         pl.exceptions.PolarsError,
         pl.exceptions.PanicException,
@@ -62,7 +78,6 @@ def open_frame(source: object, label: str, request: Request, bad: BadRows) -> It
         ValueError,
     ) as error:
         raise SourceError(f"{label}: the rows can't be read as Arrow ({_first_line(error)})") from None
-    yield _opened(label, lazy, schema, description, request=request, bad=bad)
 
 
 def _as_frame(source: object) -> pl.DataFrame:
@@ -86,10 +101,9 @@ def _opened(
     groups = description.groups_of(Path(label).as_posix())
     date = request.date or description.date_of(groups, path=label)
     layout = match_fields(description, list(schema), count=len(schema), groups=groups, label=label)
-    layout = with_overrides(layout, request.overrides, label=label)
+    layout = settled(with_overrides(layout, request.overrides, label=label), request, label)
     names = [name for name, column in zip(schema, layout.fields, strict=True) if column is not None]
     types = _types(label, lazy, schema, layout, request)
-    check_columns(types, request, label)
     columns = [column for column in layout.fields if column is not None]
     reader = _BatchReader(
         label,
@@ -114,15 +128,28 @@ def _types(
     types = {name: known_type(request, column) for name, column in layout.columns().items()}
     first: pl.DataFrame | None = None
     for (field, dtype), column in zip(schema.items(), layout.fields, strict=True):
-        if column is None or types[column.name] is not None:
+        if column is None:
+            continue
+        known = types[column.name]
+        if known is not None:
+            own = own_type(dtype) if column.column_type is None else None
+            types[column.name] = wider_type(request, known, own)
             continue
         if isinstance(dtype, pl.String):
             first = next(_batches(lazy.head(_BATCH_ROWS), label), None) if first is None else first
-            known = pl.Series([], dtype=pl.String) if first is None else first[field].drop_nulls()
-            types[column.name] = text_type(known, column.name)
+            texts = pl.Series([], dtype=pl.String) if first is None else first[field].drop_nulls()
+            types[column.name] = text_type(texts, column.name)
         else:
             types[column.name] = _type_of(label, field, dtype)
     return {name: kind or ColumnType("symbol") for name, kind in types.items()}
+
+
+def own_type(dtype: pl.DataType) -> ColumnType | None:
+    """Give the type that a Polars column has by itself, None where it has none here."""
+    try:
+        return ColumnType.of_polars(dtype)
+    except ColumnTypeError:
+        return None
 
 
 def _type_of(label: str, name: str, dtype: pl.DataType) -> ColumnType:
@@ -202,6 +229,9 @@ class _BatchReader:
     def _bad(self, batch: pl.DataFrame, plan: FieldPlan, position: int, clean: pl.Series) -> BadRow:
         shown = ", ".join(f"{column.name}={_shown(column, position)}" for column in batch.iter_columns())
         reason = f"{clean.dtype} value doesn't become {plan.type} without loss"
+        own = own_type(clean.dtype)
+        if own is not None and widens(plan.type, own):
+            reason += f" (pass widen=True or --widen to make the column {own})"
         if clean[position : position + 1].null_count():
             reason = NO_KEY
         number = self._row + position + 1

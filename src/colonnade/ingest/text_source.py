@@ -16,10 +16,11 @@ from colonnade.errors import SourceError
 from colonnade.ingest.bad_rows import BadRows
 from colonnade.ingest.convert import FieldPlan
 from colonnade.ingest.description import EdgeLine, SourceDescription, parse_date
+from colonnade.ingest.drift import settled
 from colonnade.ingest.fields import Layout, match_fields, planned, with_overrides
 from colonnade.ingest.infer import check_names, infer_text_type
 from colonnade.ingest.parse import RowParser
-from colonnade.ingest.request import OpenedRows, Request, check_columns, for_part_key, known_type
+from colonnade.ingest.request import OpenedRows, Request, for_part_key, known_type, wider_type
 from colonnade.ingest.streams import TextStream, Watch, text_streams
 from colonnade.ingest.text import EdgeFacts, TextPiece, TextRows
 from colonnade.schema import ColumnType
@@ -73,9 +74,8 @@ def _open_stream(
         check_names(names, stream.label)
     count = len(names) if names is not None else _field_count(first, description)
     layout = match_fields(description, names, count=count, groups=groups, label=stream.label)
-    layout = with_overrides(layout, request.overrides, label=stream.label)
+    layout = settled(with_overrides(layout, request.overrides, label=stream.label), request, stream.label)
     types = _types(layout, first, rows, description, request)
-    check_columns(types, request, stream.label)
     inferred = frozenset(
         name for name, column in layout.columns().items() if known_type(request, column) is None
     )
@@ -128,10 +128,14 @@ def _fixed_count(length: int, widths: list[int]) -> int:
 def _types(
     layout: Layout, first: TextPiece | None, rows: TextRows, description: SourceDescription, request: Request
 ) -> dict[str, ColumnType]:
-    """Give the type of every column; the values of the first piece decide where nothing is said."""
+    """Give the type of every column; the values of the first piece decide where nothing is said.
+
+    Where the caller widens, they also tell whether the table's type is too narrow for them.
+    """
     columns = layout.columns()
     types = {name: known_type(request, column) for name, column in columns.items()}
-    if any(kind is None for kind in types.values()):
+    may_widen = {name for name, column in columns.items() if request.widen and column.column_type is None}
+    if may_widen or any(kind is None for kind in types.values()):
         as_text = dict.fromkeys(columns, ColumnType("string"))
         constants_apart = replace(layout, constants=(), order=tuple(_field_names(layout)))
         reader = _parser(rows.stream.label, constants_apart, as_text, rows, description)
@@ -141,7 +145,20 @@ def _types(
                 values = fields[name]
                 zone = columns[name].zone or request.zone
                 types[name] = infer_text_type(values.set(values == "", None), name, zone=zone)
+            elif kind is not None and name in may_widen and kind.is_numeric and name in fields.columns:
+                values = fields[name].str.strip_chars(" \t")
+                types[name] = _wide_enough(request, kind, values.set(values == "", None).drop_nulls(), name)
     return {name: kind or ColumnType("symbol") for name, kind in types.items()}
+
+
+def _wide_enough(request: Request, known: ColumnType, values: pl.Series, name: str) -> ColumnType:
+    """Give the table's type where it holds all values, else the wider one that they have."""
+    wider = wider_type(request, known, infer_text_type(values, name))
+    if wider == known:
+        return known
+    numbers = values.cast(wider.polars_type)
+    narrowed = numbers.cast(known.polars_type, strict=False).cast(wider.polars_type)
+    return known if narrowed.eq_missing(numbers).all() else wider
 
 
 def _field_names(layout: Layout) -> list[str]:

@@ -6,7 +6,7 @@ apart, such as a sequence number, files that overlap can be ingested one after t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 import polars as pl
@@ -45,8 +45,10 @@ class UniqueRows:
         return None if first is None else chain([first], new)
 
     def _new(self, value: int, frames: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
-        known = [_keys_of(part, self.key) for part in self._parts(value)]
+        known: list[pl.DataFrame] | None = None
         for frame in frames:
+            if known is None:
+                known = [self._keys_of(part, frame.select(self.key).schema) for part in self._parts(value)]
             kept = frame.unique(self.key, keep="first", maintain_order=True)
             if known:
                 known = [pl.concat(known)]
@@ -55,6 +57,17 @@ class UniqueRows:
             if len(kept):
                 known.append(kept.select(self.key))
                 yield kept
+
+    def _keys_of(self, part: PartSource, types: Mapping[str, pl.DataType]) -> pl.DataFrame:
+        """Give the stored key of each row in the types of the new rows, which may be wider or more."""
+        assert self._stored is not None  # noqa: S101 - parts are its
+        columns = [
+            part.column(name).read(0, part.row_count).alias(name)
+            if name in self._stored.schema.columns
+            else pl.Series(name, [None], dtype=dtype).new_from_index(0, part.row_count)
+            for name, dtype in types.items()
+        ]
+        return pl.DataFrame([column.cast(types[column.name]) for column in columns])
 
     def _parts(self, value: int) -> Sequence[PartSource]:
         if self._stored is None:
@@ -71,9 +84,3 @@ def check_key(key: Sequence[str], schema: Schema, *, where: str) -> None:
         raise SchemaError(f"key {list(key)!r} names no column, or one twice; expected for example ['seq']")
     for name in key:
         schema.column(name, where=where)
-
-
-def _keys_of(part: PartSource, key: Sequence[str]) -> pl.DataFrame:
-    """Give the key of each row, symbols as text, as canonical frames have them."""
-    frame = pl.DataFrame([part.column(name).read(0, part.row_count).alias(name) for name in key])
-    return frame.with_columns(pl.col(pl.Categorical).cast(pl.String))

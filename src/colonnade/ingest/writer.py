@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Literal, Self
 
 import polars as pl
 
@@ -30,6 +30,7 @@ from colonnade.ingest.bad_rows import BadRows
 from colonnade.ingest.dates import WAYS_TO_A_DATE, DateRule
 from colonnade.ingest.description import SourceDescription
 from colonnade.ingest.description_file import load_description
+from colonnade.ingest.drift import NEW_COLUMNS, completed, evolved, warn_missing
 from colonnade.ingest.memory import default_memory_bytes
 from colonnade.ingest.request import OpenedRows, Request
 from colonnade.ingest.sort import SortedPartition, Sorter
@@ -120,6 +121,8 @@ def ingest(
     allow_incomplete: bool = False,
     types: Mapping[str, str] | None = None,
     columns: Mapping[str, Mapping[str, Any]] | None = None,
+    new_columns: Literal["add", "ignore"] | None = None,
+    widen: bool = False,
     memory_bytes: int | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
@@ -164,12 +167,23 @@ def ingest(
         Take files whose own row count, last line or set says that something is missing.
     types, columns
         Types, or more of a description, of single columns.
+    new_columns
+        What becomes of columns that the table doesn't have: None refuses them, ``add`` adds them to the
+        table, null in the rows that are there, ``ignore`` leaves them out.
+    widen
+        Whether a column of the table gets the type of the source where that is wider, as ``int32`` than
+        ``int16``; stored rows stay as they are. Without it values that don't fit are refused.
     memory_bytes
         Memory to stay within; a quarter of the machine's by default. More rows are sorted on disk.
     threads
         Number of threads; see `threads.default_threads`.
     progress
         Called with the bytes read so far and the bytes in all.
+
+    Warns
+    -----
+    MissingColumnWarning
+        Once, where sources lack columns of the table; their rows get null there.
 
     Raises
     ------
@@ -185,6 +199,8 @@ def ingest(
     started = time.perf_counter()
     if mode not in MODES:
         raise SchemaError(f"unknown mode {mode!r}; expected 'append' or 'replace', or none")
+    if new_columns not in NEW_COLUMNS:
+        raise SchemaError(f"unknown new_columns {new_columns!r}; expected 'add' or 'ignore', or none")
     store = database.table(table, durable=database.durable and is_durable(durability))
     base = _current(store)
     keys = Keys(part_by, sort_by, partition_by, date, tz, day_start, dict(roles or {}))
@@ -197,6 +213,8 @@ def ingest(
         symbols=frozenset() if part_by is None else frozenset([part_by]),
         date=keys.given_date,
         zone=tz if base is None else base.schema.zone,
+        new_columns=new_columns,
+        widen=widen,
         allow_incomplete=allow_incomplete,
         threads=threads,
         piece_bytes=min(max(memory // _PIECE_SHARE, _MIN_PIECE_BYTES), _MAX_PIECE_BYTES),
@@ -213,6 +231,7 @@ def ingest(
         _Rows(store, base, keys, request, mode, again=again) as rows,
     ):
         rows.read(found, bad, memory, _watch(found, progress))
+        warn_missing(request)
         if unique is not None and rows.schema is not None:
             check_key(unique.key, rows.schema, where=f"table {table!r}")
         bad.finish()  # before the commit: a row is in the table or in the file
@@ -293,6 +312,9 @@ class _Rows:
         """Read all sources."""
         if self._base is not None:
             check_keys(self._base.schema, self._keys, table=self._store.name)
+            self._note_keys(self._base.schema)
+        if self._request.widen or self._request.new_columns == "add":
+            self._survey(sources, bad)
         for source in sources:
             rows_before = 0 if self.sorter is None else self.sorter.row_count
             for opened in source.open(self._request, bad, watch):
@@ -302,7 +324,7 @@ class _Rows:
                 if self.sorter is None:
                     self.sorter = Sorter(schema, temporary(self._store.path / "sort"), memory_bytes)
                 for frame in opened.frames:
-                    ordered = frame.select(list(schema.columns))
+                    ordered = completed(frame, schema)
                     days = rule.days(ordered)
                     self._check_dates(days)
                     self.sorter.add(ordered, days)
@@ -330,9 +352,24 @@ class _Rows:
                 where=opened.label,
             )
             self._request.known.update(self.schema.columns)
-        dated = [] if self._request.date is not None else [self.schema.date_column]
-        self._request.required.update(name for name in (self.schema.sort_by, *dated) if name is not None)
+            self._note_keys(self.schema)
         return self.schema
+
+    def _note_keys(self, schema: Schema) -> None:
+        """Tell the readers which columns every source must have, and which every row."""
+        dated = [] if self._request.date is not None else [schema.date_column]
+        self._request.required.update(name for name in (schema.sort_by, *dated) if name is not None)
+        keys = {schema.part_by: "part_by", schema.sort_by: "sort_by"}
+        keys |= dict.fromkeys(dated, "column of the trading date")
+        self._request.placing.update({name: key for name, key in keys.items() if name is not None})
+
+    def _survey(self, sources: Sequence[Source], bad: BadRows) -> None:
+        """Look at the columns of all sources, so that every row is read with the types of the whole."""
+        for source in sources:
+            for opened in source.columns(self._request, bad):
+                self.schema = evolved(self._schema_with(opened), opened.columns, self._request)
+                self._request.known.update(self.schema.columns)
+        self._request.missing.clear()  # until all columns are known
 
     def _rule(self, schema: Schema, opened: OpenedRows) -> DateRule:
         told = opened.date if schema.date_column is None else self._request.date
@@ -357,7 +394,8 @@ class _CompressionSettings:
 
     def __init__(self, asked: CompressionArgument | None, goal: str | None, base: Version | None) -> None:
         self._asked = asked
-        self._kept = {} if base is None else dict(base.settings.get("compression", {}))
+        self._settings = {} if base is None else dict(base.settings)
+        self._kept = dict(self._settings.get("compression", {}))
         self._goal = goal or "balanced"
         self.chosen: dict[str, Compression] = {}
 
@@ -375,8 +413,9 @@ class _CompressionSettings:
         return self.chosen
 
     def to_json(self) -> dict[str, Any]:
-        """Give the settings of a new table."""
-        return {"compression": {name: str(compression) for name, compression in self.chosen.items()}}
+        """Give the settings of a new table, or of one that has got columns."""
+        chosen = {name: str(compression) for name, compression in self.chosen.items()}
+        return {**self._settings, "compression": {**chosen, **self._kept}}
 
 
 def _write(
@@ -424,8 +463,8 @@ def _write(
         additions = {days: Addition((written[days],), entries) for days in sorted(written)}
         if not additions and base is not None:
             return base, {}
-        created = schema if base is None else None
-        edits = _edits(additions, mode, created, settings, again=again, alone=unique is not None)
+        changed = schema if base is None or schema != base.schema else None
+        edits = _edits(additions, mode, changed, settings, again=again, alone=unique is not None)
     except BaseException:
         _remove(store, schema, written, started)
         raise
