@@ -23,3 +23,6 @@ def test_the_page_states_how_much_is_tested() -> None:
     )
     assert cells("readers") == [f"{seconds} seconds" for seconds in numbers.READER_SECONDS]
     assert cells("two writers") == [f"{changes} changes each" for changes in numbers.WRITER_APPENDS]
+    assert cells("a long recompression") == [
+        f"{rows:,} rows in each of two dates" for rows in numbers.LARGE_ROWS
+    ]

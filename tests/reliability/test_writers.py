@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+import colonnade as cn
 from databases import bits, plain
 from reliability.children import child, result_of
-from reliability.numbers import WRITER_APPENDS
+from reliability.large import SLOW, new_large_database, recompress_slowly
+from reliability.numbers import LARGE_ROWS, WRITER_APPENDS
 from reliability.operations import Step, examine, new_database
-from reliability.writing import write
+from reliability.writing import Oracle, write
 
 SHORT, LONG = WRITER_APPENDS
 
@@ -64,3 +67,41 @@ def test_of_two_replacements_at_once_each_is_whole_or_refused(tmp_path: Path, ro
         )
 
     assert refused < 2 * rounds
+
+
+@pytest.mark.parametrize("rows", [LARGE_ROWS[0], pytest.param(LARGE_ROWS[1], marks=pytest.mark.long)])
+def test_appends_go_on_during_a_long_recompression(tmp_path: Path, rows: int) -> None:
+    path = tmp_path / "db"
+    oracle = Oracle(new_large_database(path, rows))
+    large = cn.open(path)["trade"].partitions["date"]
+    steps = [Step("append", seed) for seed in range(1_000)]
+
+    with child(recompress_slowly, path) as rewriter, child(write, path, steps) as writer:
+        told = [word for word, _ in rewriter.received()]
+        writer.kill()
+        messages = list(writer.received())
+
+    assert told == ["begun", "done"]
+    oracle.check(path, steps, messages)
+    assert oracle.acknowledged > 2
+    info = cn.open(path)["trade"].info().filter(pl.col("partition").is_in(large.implode()))
+    assert info["compression"].str.contains(SLOW, literal=True).all()
+
+
+@pytest.mark.parametrize("rows", [LARGE_ROWS[0], pytest.param(LARGE_ROWS[1], marks=pytest.mark.long)])
+def test_a_recompression_that_was_killed_is_resumed(tmp_path: Path, rows: int) -> None:
+    path = tmp_path / "db"
+    oracle = Oracle(new_large_database(path, rows))
+
+    with child(recompress_slowly, path) as killed:
+        killed.connection.recv()
+        time.sleep(0.3)
+        killed.kill()
+        assert not list(killed.received()), "it was done before it was killed"
+    oracle.check(path, [], [])
+    with child(recompress_slowly, path) as resumed:
+        told = [word for word, _ in resumed.received()]
+
+    assert told == ["begun", "done"]
+    oracle.check(path, [], [])
+    assert set(cn.open(path)["trade"].info()["compression"]) == {SLOW}
