@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NoReturn
 
 import numpy as np
@@ -11,15 +11,19 @@ import polars as pl
 
 from colonnade.api.info import column_info
 from colonnade.api.query import GroupBy, Query, TableRef
+from colonnade.api.rewrites import DeletePlan, Progress, compact_table, plan_delete, recompress_table
 from colonnade.api.scan import scan_query
 from colonnade.api.words import WORDS
+from colonnade.codec.choose import CompressionArgument
 from colonnade.errors import PlanError
 from colonnade.query.bind import Scope
 from colonnade.query.expr import unknown_word
+from colonnade.query.plan import Plan
 from colonnade.query.points import read_points
 from colonnade.query.values import days_between, instant_ns
 from colonnade.schema import ColumnType, Schema, days_to_date
 from colonnade.store import alter
+from colonnade.store.atomic import is_durable
 from colonnade.store.cast import cast_column
 from colonnade.store.table_source import StoredTable
 from colonnade.store.version import TableStore
@@ -182,13 +186,132 @@ class Table:
         first, last = days_between(date, what="the date")
         return [days_to_date(day) for day in alter.drop_partitions(self._writable(), first, last)[1]]
 
-    def _writable(self) -> TableStore:
+    def compact(
+        self,
+        date: Any = None,  # noqa: ANN401 - whatever `where` takes
+        *,
+        apply: bool = True,
+        durability: str = "safe",
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> pl.DataFrame:
+        """Make one part of those that appends left of each date; the order of rows stays what it is.
+
+        Parameters
+        ----------
+        date
+            Which dates, as `where` takes them: a date, a month, a list, ``cn.last(5)``; None for all.
+        apply
+            False tells what would be done, and does nothing.
+        durability
+            ``"safe"``, or ``"fast"`` without waiting for the disk; see `Database.ingest`.
+        threads
+            Columns written side by side.
+        progress
+            Called with the bytes that were done so far, and all of them.
+
+        Returns
+        -------
+        One row a date that has several parts: ``partition``, ``rows``, ``parts``, ``bytes_before`` and
+        ``bytes_after``, which is null in a plan. Each date is a commit.
+        """
+        return compact_table(
+            self._writable(durability), self._dated(date), apply=apply, threads=threads, progress=progress
+        )
+
+    def recompress(
+        self,
+        compression: CompressionArgument | None = None,
+        *,
+        goal: str | None = None,
+        columns: str | Collection[str] | None = None,
+        date: Any = None,  # noqa: ANN401 - whatever `where` takes
+        older_than: Any = None,  # noqa: ANN401 - text or timedelta
+        apply: bool = True,
+        durability: str = "safe",
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> pl.DataFrame:
+        """Write column files anew under other compressions; the values stay, bit for bit.
+
+        Every new file is decoded and held against the hash of the old values before it counts. Readers and
+        appends go on meanwhile. What an interruption leaves undone is done by the next call.
+
+        Parameters
+        ----------
+        compression
+            What ingest takes: ``"zstd:10"``, ``(17, 5, 10)``, or a mapping of columns to those, which leaves
+            the columns that it doesn't name as they are unless it has a ``"default"``. Without it, and
+            without a goal, files get what the table's settings say.
+        goal
+            ``"fastest"``, ``"balanced"`` or ``"smallest"``, for columns whose compression is ``"auto"``.
+        columns
+            Only these.
+        date
+            Which dates, as `where` takes them; None for all.
+        older_than
+            Only dates that lie further back than that, as ``"30d"``.
+        apply
+            False tells what would be done, and does nothing.
+        durability
+            ``"safe"``, or ``"fast"`` without waiting for the disk; see `Database.ingest`.
+        threads
+            Files written side by side.
+        progress
+            Called with the bytes of values that were written so far, and all of them.
+
+        Returns
+        -------
+        One row a date and column that differed: ``partition``, ``column``, compression ``before`` and
+        ``after``, ``rows``, ``bytes_before`` and ``bytes_after``, which is null in a plan.
+
+        Notes
+        -----
+        A compression that is given for all dates becomes that of rows that are appended later, too.
+        """
+        return recompress_table(
+            self._writable(durability),
+            self._dated(date),
+            compression,
+            goal=goal,
+            columns=columns,
+            older_than=older_than,
+            is_everything=date is None and older_than is None,
+            apply=apply,
+            threads=threads,
+            progress=progress,
+        )
+
+    def delete(self, *conditions: Any, **columns: Any) -> DeletePlan:  # noqa: ANN401 - values of any kind
+        """Find the rows that fulfil all conditions; ``apply()`` of the result deletes them.
+
+        Takes what `where` takes. Only parts that hold such rows are written anew.
+
+        Examples
+        --------
+        >>> plan = db["trade"].delete(date="2024-01-02", sym="TEST")  # doctest: +SKIP
+        >>> plan.rows, plan.frame  # doctest: +SKIP
+        >>> plan.apply()  # doctest: +SKIP
+        """
+        if not conditions and not columns:
+            raise PlanError(
+                "delete takes conditions, as where does; to drop all rows use drop_partition or drop_table"
+            )
+        plan = self.all_rows().where(*conditions, **columns)._plan()  # noqa: SLF001 - a query is what we need
+        return plan_delete(self._writable(), plan)
+
+    def _dated(self, date: Any) -> Plan:  # noqa: ANN401
+        rows = self.all_rows()
+        dated = rows if date is None else rows.where(**{self.schema.partition_by: date})
+        return dated._plan()  # noqa: SLF001 - a query is what we need
+
+    def _writable(self, durability: str = "safe") -> TableStore:
         if self._ref.version is not None:
             raise PlanError(
                 f"table {self.name!r} is shown at version {self._ref.version}, which can't change; "
                 f"use db[{self.name!r}]"
             )
-        return TableStore(self._ref.path)
+        return TableStore(self._ref.path, durable=is_durable(durability))
 
     def _open(self) -> StoredTable:
         return self._ref.open()
