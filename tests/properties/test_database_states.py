@@ -20,7 +20,6 @@ from hypothesis.stateful import (
 import colonnade as cn
 import strategies as ours
 from colonnade.codec.compression import Compression
-from colonnade.store.clean import clean
 from colonnade.store.compact import compact
 from colonnade.store.recompress import recompress
 from colonnade.store.version import TableStore
@@ -190,7 +189,7 @@ class DatabaseStates(RuleBasedStateMachine):
     @precondition(has_table)
     @rule()
     def clean_all_that_is_old(self) -> None:
-        clean(self.store, keep_ns=0)
+        self.db.clean(keep="0s")
         kept = set(self.store.numbers())
         self.versions = {number: rows for number, rows in self.versions.items() if number in kept}
 

@@ -11,8 +11,6 @@ from typing import Final
 import polars as pl
 
 import colonnade as cn
-from colonnade.store.clean import clean
-from colonnade.store.version import TableStore
 from databases import TICK_KEYS
 from reliability.operations import DAY_NS
 
@@ -44,7 +42,7 @@ def write(connection: Connection, path: Path) -> None:
         number += 1
         replace_all(db, number)
         db["trade"].append(generation(number, MORE, DAYS[1]))
-        clean(TableStore(path / "trade"), keep_ns=0)
+        db.clean(keep="0s")
     connection.send(number)
 
 

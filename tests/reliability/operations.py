@@ -129,6 +129,10 @@ def recompress(db: cn.Database, random: Generator) -> None:
         recompress_columns(table, wanted, version.values.tolist())
 
 
+def clean(db: cn.Database, _random: Generator) -> None:
+    db.clean(keep="0s")
+
+
 def unchanged(rows: Rows, _random: Generator) -> Rows:
     return rows
 
@@ -223,6 +227,7 @@ OPERATIONS: Final = {
     "replace": Operation(replace, replaced, weight=3),
     "compact": Operation(compact, unchanged, weight=2),
     "recompress": Operation(recompress, unchanged),
+    "clean": Operation(clean, unchanged),
     "add or drop column": Operation(add_or_drop_column, with_or_without_column),
     "rename column": Operation(rename_column, renamed_column),
     "cast column": Operation(cast_column, with_cast_column),
@@ -290,3 +295,21 @@ def examine(path: Path) -> Found:
     db = cn.open(path)
     rows = db["trade"].collect() if "trade" in db else None
     return Found(rows, tuple(db.verify(threads=1)["problem"]))
+
+
+def leftovers(path: Path) -> set[str]:
+    """Clean all that is old, and give the files that are there and that the newest version doesn't need."""
+    db = cn.open(path)
+    db.clean(keep="0s")
+    table = TableStore(path / "trade")
+    needed = {path / "colonnade.json", table.path / "versions" / f"{table.newest_number():08d}.json"}
+    if table.exists():
+        version = table.current()
+        for value, content_hash in zip(version.values.tolist(), version.manifests, strict=True):
+            folder = table.partition_folder(value, version.schema)
+            needed.add(folder / f"manifest-{content_hash}.json")
+            for part in table.manifest(version, value).parts:
+                needed.update(folder / part.folder / column.file for column in part.columns.values())
+    found = {file for file in path.rglob("*") if not file.is_dir()}
+    assert needed <= found
+    return {str(file.relative_to(path)) for file in found - needed}
