@@ -76,3 +76,93 @@ def test_ingest_widens_where_it_is_told(db, day):
     table = cn.open(db)["trade"]
     assert str(table.schema.columns["size"]) == "int64"
     assert table.select("size").collect()["size"].to_list() == [100, 100, 100, 40_000]
+
+
+def test_a_change_of_a_column_is_a_plan_until_it_is_applied(db):
+    changes = [
+        ("add", "venue", "symbol"),
+        ("rename", "price", "px"),
+        ("cast", "size", "int16"),
+        ("drop", "px"),
+    ]
+    for action, *words in changes:
+        before = cn.open(db)["trade"].schema
+        planned = invoke("column", action, db, "trade", *words, "--json")
+        assert planned.exit_code == Status.DONE
+        assert "--apply" in planned.stderr
+        assert cn.open(db)["trade"].schema == before
+        applied = invoke("column", action, db, "trade", *words, "--apply", "--json")
+        [plan], [done] = json.loads(planned.stdout), json.loads(applied.stdout)
+        assert (plan["files"], done["files"]) == ((3, 3) if action == "cast" else (0, 0))
+        assert (plan["version"], done["version"]) == (None, cn.open(db)["trade"].version)
+
+    assert {name: str(kind) for name, kind in cn.open(db)["trade"].schema.columns.items()} == {
+        "sym": "symbol",
+        "time": "timestamp",
+        "size": "int16",
+        "venue": "symbol",
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (("add", "price", "int8"), Status.FAILED),
+        (("drop", "sym"), Status.FAILED),
+        (("rename", "nothing", "x"), Status.FAILED),
+        (("cast", "price", "int64"), Status.FAILED),
+        (("cast", "price", "date"), Status.FAILED),
+        (("drop", "price", "x"), Status.WRONG_USAGE),
+        (("cast", "price"), Status.WRONG_USAGE),
+        (("move", "price"), Status.WRONG_USAGE),
+    ],
+)
+def test_a_change_that_cannot_be_is_one_line_and_changes_nothing(db, words, status):
+    before = cn.open(db)["trade"].version
+    action, *rest = words
+
+    result = invoke("column", action, db, "trade", *rest, "--apply")
+
+    assert result.exit_code == status
+    assert status == Status.WRONG_USAGE or result.stderr.count("\n") == 1
+    assert cn.open(db)["trade"].version == before
+
+
+def test_dates_are_dropped_when_it_is_applied(db):
+    planned = invoke("drop", db, "trade", "--date", "2024-01", "--json")
+    assert [row["partition"] for row in json.loads(planned.stdout)] == ["2024-01-02", "2024-01-03"]
+    assert cn.open(db)["trade"].row_count == 3
+    assert invoke("drop", db, "trade", "--date", "2024-01", "--apply").exit_code == Status.DONE
+    assert cn.open(db)["trade"].partitions["date"].cast(str).to_list() == ["2024-02-01"]
+    assert invoke("drop", db, "trade", "--date", "2024-01", "--apply").exit_code == Status.NOTHING_TO_DO
+    assert invoke("drop", db, "trade", "--date", "January").exit_code == Status.WRONG_USAGE
+
+
+def test_a_table_is_dropped_when_it_is_applied_and_its_files_go_when_it_is_cleaned(db):
+    assert invoke("drop", db, "trade").exit_code == Status.DONE
+    assert cn.open(db).tables == ["trade"]
+    assert invoke("drop", db, "trade", "--apply").exit_code == Status.DONE
+
+    assert cn.open(db).tables == []
+    assert invoke("drop", db, "trade", "--apply").exit_code == Status.FAILED
+    assert invoke("clean", db, "--keep", "0s", "--apply").exit_code == Status.DONE
+    assert not list(db.rglob("*.col"))
+
+
+def test_drift_lists_what_differs_and_nothing_where_nothing_does(db, day):
+    assert invoke("drift", db).exit_code == Status.NOTHING_TO_DO
+    table = cn.open(db)["trade"]
+    table.add_column("venue", "symbol")
+    table.cast_column("size", "int16")
+    table.cast_column("size", "int32")
+    invoke("ingest", db, "trade", day("2024-03-01"), "--compression", "price=zstd:9")
+
+    result = invoke("drift", db, "trade", "--json")
+
+    found = {
+        (row["column"], row["difference"], row["found"], row["expected"]) for row in json.loads(result.stdout)
+    }
+    assert ("venue", "absent", None, "symbol") in found
+    assert ("size", "type", "int16", "int32") in found
+    assert ("price", "compression", "zstd:9", table._open().state.settings["compression"]["price"]) in found
+    assert len(json.loads(result.stdout)) == 3 + 3 + 1

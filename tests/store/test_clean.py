@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from colonnade.errors import CorruptionError, NotFoundError
+from colonnade.store import alter
 from colonnade.store.clean import DAY_NS, Cleaned, clean, plan_clean
 from colonnade.store.filenames import manifest_name
 from colonnade.store.manifest import Change, ColumnChange, read_manifest
@@ -205,3 +206,16 @@ def test_a_table_goes_on_after_it_was_cleaned(table: TableStore) -> None:
 
     assert table.current().number == 4
     assert table.current().row_counts.tolist() == [85]
+
+
+def test_the_files_of_a_dropped_column_go_with_the_versions_that_know_it(tmp_path: Path) -> None:
+    table = new_table(tmp_path / "db", trades(100))
+    part = Path(table.partition_folder(DAY, TRADES))
+    alter.drop_column(table, "price")
+    assert list(part.rglob("price-*.col"))
+
+    clean(table, keep_ns=0)
+
+    assert not list(part.rglob("price-*.col"))
+    assert len(list(part.rglob("*.col"))) == 4
+    assert not verify(open_source(table.path)).findings

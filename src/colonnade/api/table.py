@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 import polars as pl
 
+from colonnade.api.drift import cast_frame, drift_frame
 from colonnade.api.info import column_info
 from colonnade.api.query import GroupBy, Query, TableRef
 from colonnade.api.rewrites import DeletePlan, Progress, compact_table, plan_delete, recompress_table
@@ -24,7 +25,7 @@ from colonnade.query.values import days_between, instant_ns
 from colonnade.schema import ColumnType, Schema, days_to_date
 from colonnade.store import alter
 from colonnade.store.atomic import is_durable
-from colonnade.store.cast import cast_column
+from colonnade.store.cast import cast_column, files_to_cast
 from colonnade.store.table_source import StoredTable
 from colonnade.store.version import TableStore
 
@@ -77,6 +78,15 @@ class Table:
     def info(self) -> pl.DataFrame:
         """Show what is on disk: a row a partition and column, with its compression, bytes and ratio."""
         return column_info(self._open())
+
+    def drift(self) -> pl.DataFrame:
+        """Show what on disk differs from what the table says: columns that parts lack, types, compressions.
+
+        One row a partition, column and difference: ``absent``, ``type`` or ``compression``, with what was
+        found and what the table says, the rows and the stored bytes. All of it is read rightly as it is;
+        `recompress` brings compressions in line.
+        """
+        return drift_frame(self._open())
 
     def at(self, version: int | None = None, time: Any = None) -> Table:  # noqa: ANN401 - text, datetime, NumPy
         """Give the table as it was: at a version, or at a time (UTC unless it says otherwise)."""
@@ -164,7 +174,16 @@ class Table:
         """Give a column another name; keys, roles and settings go along, no file of rows is written."""
         alter.rename_column(self._writable(), old, new)
 
-    def cast_column(self, name: str, type: str, *, threads: int | None = None) -> None:  # noqa: A002
+    def cast_column(
+        self,
+        name: str,
+        type: str,  # noqa: A002 - the word of the public surface
+        *,
+        apply: bool = True,
+        durability: str = "safe",
+        threads: int | None = None,
+        progress: Progress | None = None,
+    ) -> pl.DataFrame:
         """Give a column another type, without loss or not at all.
 
         A wider type (``int16`` to ``int32``, ``float32`` to ``float64``, another zone) is a matter of a
@@ -172,19 +191,43 @@ class Table:
         files anew, and a value that would not come back as it was is an error before anything is changed.
         Rows can be appended meanwhile.
 
+        Parameters
+        ----------
+        name, type
+            The column, and its new type as ``"int64"``.
+        apply
+            False tells what would be written, and writes nothing; whether every value fits isn't looked at.
+        durability
+            ``"safe"``, or ``"fast"`` without waiting for the disk; see `Database.ingest`.
+        threads
+            Files written side by side.
+        progress
+            Called with the bytes written so far and the bytes in all, of plain values.
+
+        Returns
+        -------
+        Date, files, rows and stored bytes of each partition whose files were written anew.
+
         Examples
         --------
         >>> db["trade"].cast_column("size", "int64")  # doctest: +SKIP
         """
-        cast_column(self._writable(), name, ColumnType.parse(type), threads=threads)
+        kind, store = ColumnType.parse(type), self._writable(durability)
+        if not apply:
+            return cast_frame(files_to_cast(self._open(), name, kind))
+        return cast_frame(cast_column(store, name, kind, threads=threads, watch=progress))
 
     def drop_partition(self, date: Any) -> list[dt.date]:  # noqa: ANN401 - date, text, NumPy
-        """Drop the rows of a date, or of a month as ``"2024-03"``; give the dates that went.
+        """Drop the rows of a date, of a month as ``"2024-03"``, or of a list of them, as one commit.
 
         Versions from before still have them until they are cleaned away.
+
+        Returns
+        -------
+        The dates that went.
         """
-        first, last = days_between(date, what="the date")
-        return [days_to_date(day) for day in alter.drop_partitions(self._writable(), first, last)[1]]
+        spans = [days_between(one, what="the date") for one in (date if isinstance(date, list) else [date])]
+        return [days_to_date(day) for day in alter.drop_partitions(self._writable(), spans)]
 
     def compact(
         self,

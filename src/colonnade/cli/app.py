@@ -25,6 +25,9 @@ SUMMARIES: Final = {
     "info": "Show what is on disk: columns, compression, bytes, ratio.",
     "bars": "Make open, high, low, close, volume and vwap by time.",
     "verify": "Check every block against its checksum.",
+    "column": "Add, drop, rename or cast a column of a table.",
+    "drop": "Drop a table, or some of its dates.",
+    "drift": "Show what on disk differs from the table's columns and settings.",
     "clean": "Remove old versions, and files that no version needs.",
 }
 _HELP_OPTIONS: Final = {"help_option_names": ["-h", "--help"]}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from colonnade.errors import NotFoundError
-from colonnade.schema import ColumnType
+from colonnade.schema import ColumnType, days_to_date
 from colonnade.store.schema_change import (
     settings_renamed,
     settings_without,
@@ -40,18 +42,23 @@ def drop_table(table: TableStore) -> Version:
     return table.drop()
 
 
-def drop_partitions(table: TableStore, first: int, last: int) -> tuple[Version, list[int]]:
-    """Drop the partitions of the dates from ``first`` to ``last``; give the version and the dates that went.
+def drop_partitions(table: TableStore, spans: Iterable[tuple[int, int]]) -> list[int]:
+    """Drop the partitions whose dates lie in spans, both ends included; give the dates that went.
 
     Raises
     ------
     NotFoundError
-        If no date between them has rows.
+        If a span holds no partition.
     ConflictError
         If one of them changes meanwhile.
     """
     base = table.current()
-    values = [value for value in base.values.tolist() if first <= value <= last]
-    if not values:
-        raise NotFoundError(f"table {table.name!r} has no partition of these dates")
-    return table.commit(base, Edits(dropped=frozenset(values))), values
+    values: set[int] = set()
+    for first, last in spans:
+        found = [value for value in base.values.tolist() if first <= value <= last]
+        if not found:
+            dates = days_to_date(first).isoformat() + ("" if first == last else f" to {days_to_date(last)}")
+            raise NotFoundError(f"table {table.name!r} has no partition {dates}")
+        values.update(found)
+    table.commit(base, Edits(dropped=frozenset(values)))
+    return sorted(values)

@@ -26,14 +26,13 @@ from colonnade.store.lossless import check_way, converted
 from colonnade.store.manifest import Change, ColumnChange
 from colonnade.store.schema_change import is_read_as, with_type
 from colonnade.store.table_source import StoredPart, StoredTable, open_source
-from colonnade.store.version import Edits, TableStore
-from colonnade.store.version_file import Version
+from colonnade.store.version import REFUSALS, Edits, TableStore
 from colonnade.threads import map_ordered
 
 _SLICE_ROWS: Final = 1 << 20
 _TRIES: Final = 20  # rows are appended, or parts merged, so often while one cast is written
 
-Watch = Callable[[int, int], None]  # called with the rows that were written so far, and all of them
+Watch = Callable[[int, int], None]  # called with the plain bytes that were written so far, and all of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,7 @@ def cast_column(
     *,
     threads: int | None = None,
     watch: Watch | None = None,
-) -> Version:
+) -> list[CastFile]:
     """Give a column another type.
 
     Parameters
@@ -96,6 +95,10 @@ def cast_column(
     watch
         Called as files are written.
 
+    Returns
+    -------
+    The files that others took the place of; none where older values are read as the new type.
+
     Raises
     ------
     ColumnTypeError
@@ -106,18 +109,27 @@ def cast_column(
     writing = _Writing(table, name, kind, threads, watch)
     first = table.current()
     with table.writing():
-        try:
-            for _ in range(_TRIES):
-                source = open_source(table.path)
-                if source.schema != first.schema:
-                    break
-                edits = writing.edits(source)
-                with contextlib.suppress(ConflictError):
-                    version = table.commit(source.state, edits)
-                    writing.keep(edits)
-                    return version
-        finally:
-            writing.remove_unused()
+        for _ in range(_TRIES):
+            source = open_source(table.path)
+            if source.schema != first.schema:
+                break
+            try:
+                files = files_to_cast(source, name, kind)
+                edits = writing.edits(source, files)
+            except BaseException:
+                writing.remove_unused()
+                raise
+            try:
+                table.commit(source.state, edits)
+            except ConflictError:
+                continue
+            except REFUSALS:
+                writing.remove_unused()
+                raise
+            writing.keep(edits)
+            writing.remove_unused()  # of parts that went meanwhile
+            return files
+    writing.remove_unused()
     raise ConflictError(
         f"table {table.name!r} was changed while column {name!r} was cast; read again and retry"
     )
@@ -137,17 +149,16 @@ class _Writing:
         self._paths: dict[str, Path] = {}
         self._written: dict[tuple[int, str, str], ColumnEntry] = {}
 
-    def edits(self, source: StoredTable) -> Edits:
+    def edits(self, source: StoredTable, files: list[CastFile]) -> Edits:
         """Write the files that aren't yet, and give the change that brings them in."""
-        files = files_to_cast(source, self._name, self._kind)
         fresh = [file for file in files if file.key not in self._written]
-        all_rows, rows = sum(file.part.row_count for file in fresh), 0
+        total, done = sum(file.entry.plain_bytes for file in fresh), 0
         have = source.schema.columns[self._name]
         for file, entry in map_ordered(lambda one: self._write(one, have), fresh, threads=self._threads):
             self._written[file.key] = entry
-            rows += file.part.row_count
+            done += file.entry.plain_bytes
             if self._watch is not None:
-                self._watch(rows, all_rows)
+                self._watch(done, total)
         folders = {Path(file.part.folder) for file in fresh}
         sync_folders(sorted(folders), durable=self._table.durable)
         changes: dict[int, list[ColumnChange]] = {}

@@ -172,14 +172,16 @@ class _Cleaning:
 
 
 def _named(table: TableStore, version: Version) -> set[Path]:
-    """Give the manifests, parts and column files that a version names."""
+    """Give the manifests, parts and column files that a version names; not those of dropped columns."""
+    known = set(map(version.schema.stored_name, version.schema.columns))
     named = set()
     for value, content_hash in zip(version.values.tolist(), version.manifests, strict=True):
         folder = table.partition_folder(value, version.schema)
         named.add(folder / manifest_name(content_hash))
         for part in table.manifest(version, value).parts:
             named.add(folder / part.folder)
-            named.update(folder / part.folder / column.file for column in part.columns.values())
+            files = [column.file for name, column in part.columns.items() if name in known]
+            named.update(folder / part.folder / file for file in files)
     return named
 
 
