@@ -23,7 +23,8 @@ SYMBOLS = ("A", "AAPL", "BRK A", "NA", "Z€", "龙虾USDT")
 CONDITIONS = ("@", " O  ", " 4 B", "")
 ENCODINGS = (
     "plain", "bitpack", "lz4", "lz4:9", "zstd:1", "zstd:-3", "bitpack+lz4", "bitpack+zstd:3", "snappy",
-    "gzip:1", "qipc", "runs", "runs+zstd:1", "bytes", "bytes+zstd:1", "dict", "dict+lz4",
+    "gzip:1", "qipc", "runs", "runs+zstd:1", "bytes", "bytes+zstd:1", "dict", "dict+lz4", "pco:8",
+    "pco:3",
 )  # fmt: skip
 BLOCK_SIZES = ("4KiB", "16KiB", "128KiB", "1MiB")
 

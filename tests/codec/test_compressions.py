@@ -248,3 +248,11 @@ class TestDict(CompressionContract):
 
 class TestDictLz4(CompressionContract):
     spec = "dict+lz4"
+
+
+class TestPco(CompressionContract):
+    spec = "pco:8"
+
+
+class TestFastPco(CompressionContract):
+    spec = "pco:1"

@@ -17,6 +17,7 @@ from colonnade.store.source import BLOCK_INDEX
 SPECS = [
     "plain",
     "bitpack",
+    "pco:8",
     "dict",
     "bytes",
     "runs",

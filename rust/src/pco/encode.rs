@@ -2,7 +2,7 @@
 
 use ::pco::data_types::Number;
 use ::pco::wrapped::FileCompressor;
-use ::pco::{ChunkConfig, PagingSpec};
+use ::pco::{ChunkConfig, DeltaSpec, ModeSpec, PagingSpec};
 
 use super::failure;
 use super::layout::{Kind, PAGE_ROWS};
@@ -14,6 +14,12 @@ use crate::plain;
 
 /// Floats of which more than this part are no decimals are compressed as they are.
 const MOST_EXCEPTIONS: usize = 16;
+/// Up to this level only what decodes fast is used.
+const LAST_FAST_LEVEL: usize = 7;
+/// Differences of differences are the most that is tried at a fast level.
+const MOST_DIFFERENCES: usize = 2;
+/// Values from which the order of differences is chosen at a fast level.
+const SAMPLE_ROWS: usize = 2 * PAGE_ROWS;
 
 /// Encode plain values with a level from 0 to 12; `None` where the block would not be smaller than they are.
 pub fn encode(values: &[u8], element: Element, level: i32) -> Result<Option<Vec<u8>>> {
@@ -126,8 +132,7 @@ fn of_floats(values: &[u8], element: Element, level: usize) -> Result<Block> {
 
 fn compress<T: Number>(head: Head, numbers: &[T], level: usize) -> Result<Block> {
     let page_sizes = numbers.chunks(PAGE_ROWS).map(<[T]>::len).collect();
-    let config =
-        ChunkConfig::default().with_compression_level(level).with_paging_spec(PagingSpec::Exact(page_sizes));
+    let config = config_for(numbers, level)?.with_paging_spec(PagingSpec::Exact(page_sizes));
     let file = FileCompressor::default();
     let mut chunk = file.chunk_compressor(numbers, &config).map_err(failure)?;
     let description = file.write_header(Vec::new()).map_err(failure)?;
@@ -149,6 +154,29 @@ fn compress<T: Number>(head: Head, numbers: &[T], level: usize) -> Result<Block>
         exceptions: 0,
         exception_bytes: Vec::new(),
     })
+}
+
+/// Leave the choice of what to do to pcodec, or at a fast level take the differences that suit a sample: numbers split
+/// in two and copies from further back make blocks smaller, and take twice as long to decode.
+fn config_for<T: Number>(numbers: &[T], level: usize) -> Result<ChunkConfig> {
+    let config = ChunkConfig::default().with_compression_level(level);
+    if level > LAST_FAST_LEVEL {
+        return Ok(config);
+    }
+    let config = config.with_mode_spec(ModeSpec::Classic);
+    let start = numbers.len().saturating_sub(SAMPLE_ROWS) / 2;
+    let sample = numbers.get(start..numbers.len().min(start + SAMPLE_ROWS)).unwrap_or_default();
+    let mut best = None;
+    for order in 0..=MOST_DIFFERENCES {
+        let config = config.clone().with_delta_spec(DeltaSpec::TryConsecutive(order));
+        let chunk = FileCompressor::default().chunk_compressor(sample, &config).map_err(failure)?;
+        let size = chunk.meta_size_hint() + chunk.page_size_hint(0);
+        match best {
+            Some((smallest, _)) if smallest <= size => break,
+            _ => best = Some((size, config)),
+        }
+    }
+    Ok(best.map_or(config, |(_, config)| config))
 }
 
 /// The largest number that divides the distances of all values from `low`; 0 where all are equal.

@@ -250,50 +250,84 @@ fn copy(numbers: &[u8], out: &mut [u8]) {
     }
 }
 
-/// A number of pcodec that takes part in arithmetic modulo 2^64.
+/// A whole number of pcodec, which takes part in arithmetic modulo a power of two.
 trait Whole: Copy {
-    fn widened(self) -> u64;
+    /// Modulo 2^64.
+    fn wide(self) -> u64;
+    /// Modulo 2^32.
+    fn narrow(self) -> u32;
 }
 
 impl Whole for u16 {
     #[inline(always)]
-    fn widened(self) -> u64 {
+    fn wide(self) -> u64 {
         u64::from(self)
+    }
+
+    #[inline(always)]
+    fn narrow(self) -> u32 {
+        u32::from(self)
     }
 }
 
 impl Whole for u32 {
     #[inline(always)]
-    fn widened(self) -> u64 {
+    fn wide(self) -> u64 {
         u64::from(self)
+    }
+
+    #[inline(always)]
+    fn narrow(self) -> u32 {
+        self
     }
 }
 
 impl Whole for u64 {
     #[inline(always)]
-    fn widened(self) -> u64 {
+    fn wide(self) -> u64 {
         self
+    }
+
+    #[inline(always)]
+    fn narrow(self) -> u32 {
+        self as u32
     }
 }
 
-/// Turn numbers into plain values.
+/// Turn numbers into plain values: base + divisor * number, computed as wide as the values are.
 fn expand<T: Whole>(layout: &Layout, element: Element, numbers: &[T], out: &mut [u8]) {
-    let (base, divisor) = (layout.base, layout.divisor);
-    let whole = move |number: T| (base as u64).wrapping_add(number.widened().wrapping_mul(divisor));
+    let (base, divisor) = (layout.base as u64, layout.divisor);
+    if element.width() == 8 || element == Element::F32 {
+        if divisor == 1 {
+            expand_wide(layout, element, numbers, out, |number| base.wrapping_add(number.wide()));
+        } else {
+            expand_wide(layout, element, numbers, out, |number| {
+                base.wrapping_add(number.wide().wrapping_mul(divisor))
+            });
+        }
+        return;
+    }
+    let (base, divisor) = (base as u32, divisor as u32);
+    let value = |number: T| base.wrapping_add(number.narrow().wrapping_mul(divisor));
+    match element.width() {
+        1 => dispatch(Convert { numbers, out, bits: |number| (value(number) as u8).to_le_bytes() }),
+        2 => dispatch(Convert { numbers, out, bits: |number| (value(number) as u16).to_le_bytes() }),
+        _ => dispatch(Convert { numbers, out, bits: |number| value(number).to_le_bytes() }),
+    }
+}
+
+fn expand_wide<T: Whole>(
+    layout: &Layout,
+    element: Element,
+    numbers: &[T],
+    out: &mut [u8],
+    whole: impl Fn(T) -> u64,
+) {
     let scale = Scale::of_exponent(layout.exponent);
     match element {
         Element::F32 => dispatch(Divide { numbers, out, whole, scale, bits: |x| (x as f32).to_le_bytes() }),
         Element::F64 => dispatch(Divide { numbers, out, whole, scale, bits: f64::to_le_bytes }),
-        _ => match element.width() {
-            1 => dispatch(Convert { numbers, out, bits: |n| (whole(n) as u8).to_le_bytes() }),
-            2 => dispatch(Convert { numbers, out, bits: |n| (whole(n) as u16).to_le_bytes() }),
-            4 => dispatch(Convert { numbers, out, bits: |n| (whole(n) as u32).to_le_bytes() }),
-            _ if divisor == 1 => {
-                let bits = |n: T| (base as u64).wrapping_add(n.widened()).to_le_bytes();
-                dispatch(Convert { numbers, out, bits });
-            }
-            _ => dispatch(Convert { numbers, out, bits: |n| whole(n).to_le_bytes() }),
-        },
+        _ => dispatch(Convert { numbers, out, bits: |number| whole(number).to_le_bytes() }),
     }
 }
 
