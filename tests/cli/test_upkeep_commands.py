@@ -1,4 +1,4 @@
-"""The commands that look after a database: clean."""
+"""The commands that look after a database: clean, copy, files."""
 
 import json
 
@@ -86,3 +86,49 @@ def test_clean_of_a_table_that_is_not_there_names_those_that_are(db_path):
 
     assert result.exit_code == Status.FAILED
     assert "'quote', 'trade'" in result.stderr
+
+
+def test_copy_of_a_date_and_a_symbol_is_a_database_of_them(db_path, tmp_path):
+    result = invoke(
+        *("copy", db_path, tmp_path / "sample", "--table", "trade"),
+        *("--date", "2024-01-03", "--sym", "B", "--column", "price", "--json"),
+    )
+
+    (row,) = json.loads(result.stdout)
+    assert (row["table"], row["partitions"], row["rows"]) == ("trade", 1, 2)
+    assert cn.open(tmp_path / "sample")["trade"].collect()["price"].to_list() == [1.5, 1.5]
+
+
+def test_copy_to_a_database_that_is_there_fails_in_one_line(db_path):
+    result = invoke("copy", db_path, db_path)
+
+    assert result.exit_code == Status.FAILED
+    assert result.stderr.count("\n") == 1
+
+
+def test_copy_refuses_a_date_that_is_none(db_path, tmp_path):
+    result = invoke("copy", db_path, tmp_path / "sample", "--date", "soon")
+
+    assert result.exit_code == Status.WRONG_USAGE
+    assert "--date" in result.stderr
+
+
+def test_files_are_paths_one_a_line_for_rsync(db_path):
+    listed = invoke("files", db_path, "trade").stdout.splitlines()
+
+    assert all((db_path / path).is_file() for path in listed)
+    assert "colonnade.json" in listed
+    assert "trade/versions/00000002.json" in listed
+    assert "trade/versions/00000001.json" not in listed
+
+
+def test_files_in_json_have_bytes(db_path):
+    listed = json.loads(invoke("files", db_path, "--json").stdout)
+
+    assert {row["table"] for row in listed} == {"quote", "trade", None}
+    assert all((db_path / row["path"]).stat().st_size == row["bytes"] for row in listed)
+
+
+def test_files_of_a_version_needs_a_table(db_path):
+    assert invoke("files", db_path, "--version", "1").exit_code == Status.WRONG_USAGE
+    assert "trade/versions/00000001.json" in invoke("files", db_path, "trade", "--version", "1").stdout

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
@@ -10,7 +10,7 @@ import polars as pl
 
 from colonnade.api.query import TableRef
 from colonnade.api.table import Table
-from colonnade.api.upkeep import clean_tables
+from colonnade.api.upkeep import clean_tables, copy_tables, list_files
 from colonnade.ingest.writer import IngestReport, ingest
 from colonnade.query.expr import unknown_word
 from colonnade.store import alter
@@ -106,6 +106,57 @@ class Database:
             Give what would be removed, and remove nothing.
         """
         return clean_tables(self._store, table, keep, dry_run=dry_run)
+
+    def files(self, table: str | None = None, *, version: int | None = None) -> pl.DataFrame:
+        """List the files of a version of a table, or of the newest of all tables, for tools that copy files.
+
+        Paths are relative to the folder of the database. `clean` with its default leaves them there for a day
+        at least.
+        """
+        return list_files(self._store, table, version)
+
+    def copy(
+        self,
+        destination: str | Path,
+        *,
+        tables: Any = None,  # noqa: ANN401 - a name, several
+        dates: Any = None,  # noqa: ANN401 - a date, a month, several
+        symbols: Any = None,  # noqa: ANN401 - a symbol, several
+        columns: Any = None,  # noqa: ANN401 - a name, several
+        durability: str = "safe",
+        threads: int | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> pl.DataFrame:
+        """Copy the newest version of the tables, or some of it, into a new database, and verify it.
+
+        An interrupted copy is no database yet, and goes on when it is called again. Rows, their order and
+        compression stay.
+
+        Parameters
+        ----------
+        destination
+            A folder that is new or empty.
+        tables, dates, symbols, columns
+            One or several to copy; None for all. A date may be a month, ``"2024-03"``. The columns of a
+            table's keys come along.
+        durability
+            See `ingest`.
+        threads
+            Number of threads; see `threads.default_threads`.
+        progress
+            Called with the bytes copied so far and the bytes in all.
+        """
+        return copy_tables(
+            self._store,
+            destination,
+            tables=tables,
+            dates=dates,
+            symbols=symbols,
+            columns=columns,
+            durability=durability,
+            threads=threads,
+            progress=progress,
+        )
 
     def verify(self, table: str | None = None, *, threads: int | None = None) -> pl.DataFrame:
         """Check every checksum, hash, count and order; give what is wrong, one row each."""

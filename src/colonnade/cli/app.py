@@ -28,6 +28,8 @@ SUMMARIES: Final = {
     "column": "Add, drop, rename or cast a column of a table.",
     "drop": "Drop a table, or some of its dates.",
     "drift": "Show what on disk differs from the table's columns and settings.",
+    "copy": "Copy a database, or some of it, into a new one.",
+    "files": "List the files of one version, for tools that copy files.",
     "clean": "Remove old versions, and files that no version needs.",
 }
 _HELP_OPTIONS: Final = {"help_option_names": ["-h", "--help"]}

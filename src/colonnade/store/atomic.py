@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -20,6 +21,7 @@ from typing import Final
 from colonnade.errors import HeaderError, SchemaError, StaleVersionError
 from colonnade.store.filenames import temporary
 
+_NO_LOCKS: Final = (errno.ENOLCK, errno.ENOTSUP)  # of file systems that have none
 DURABILITIES: Final = ("safe", "fast")
 
 
@@ -169,6 +171,28 @@ def file_identity(path: Path) -> tuple[int, int, int]:
     except FileNotFoundError:
         raise _gone(path) from None
     return status.st_ino, status.st_mtime_ns, status.st_size
+
+
+def lock_shared(descriptor: int) -> None:
+    """Take a shared lock on a file, waiting for it; the descriptor is closed where that fails."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            os.close(descriptor)
+            raise
+
+
+def lock_alone(descriptor: int) -> bool:
+    """Take the exclusive lock on a file; give whether nobody else holds one, as far as can be known."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+    return True
 
 
 def _gone(path: str | Path) -> StaleVersionError:

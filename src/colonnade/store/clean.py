@@ -12,7 +12,6 @@ gives are looked at; symbolic links stay.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import shutil
 import time
@@ -23,7 +22,7 @@ from pathlib import Path
 from typing import Final
 
 from colonnade.errors import ColonnadeError, StaleVersionError
-from colonnade.store.atomic import open_to_read, sync_folders
+from colonnade.store.atomic import lock_alone, open_to_read, sync_folders
 from colonnade.store.filenames import (
     VERSIONS,
     is_column_name,
@@ -34,7 +33,7 @@ from colonnade.store.filenames import (
     manifest_name,
     version_name,
 )
-from colonnade.store.version import NO_LOCKS, TableStore
+from colonnade.store.version import TableStore
 from colonnade.store.version_file import Version
 
 DAY_NS: Final = 86_400_000_000_000
@@ -127,7 +126,7 @@ class _Cleaning:
         """Remove a version file unless a reader holds it; give whether it went, or would."""
         descriptor = open_to_read(path)
         try:
-            if not _lock_alone(descriptor):
+            if not lock_alone(descriptor):
                 return False
             self._byte_count += os.fstat(descriptor).st_size
             if not self._is_plan:
@@ -193,23 +192,11 @@ def _oldest_writer_ns(table: Path) -> int:
             with contextlib.suppress(StaleVersionError):  # it just ended
                 descriptor = open_to_read(path)
                 try:
-                    if not _lock_alone(descriptor):
+                    if not lock_alone(descriptor):
                         oldest = min(oldest, os.fstat(descriptor).st_mtime_ns)
                 finally:
                     os.close(descriptor)
     return oldest
-
-
-def _lock_alone(descriptor: int) -> bool:
-    """Take the exclusive lock on a file; give whether nobody else holds one, as far as can be known."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        if error.errno not in NO_LOCKS:
-            raise
-    return True
 
 
 def _newest_change_ns(path: Path) -> int:

@@ -13,8 +13,6 @@ before it. Readers only read: the newest number in the folder is the current ver
 
 from __future__ import annotations
 
-import errno
-import fcntl
 import os
 import time
 from collections.abc import Iterator, Mapping
@@ -33,7 +31,7 @@ from colonnade.errors import (
     located,
 )
 from colonnade.schema import Schema, days_to_date
-from colonnade.store.atomic import create_file, make_folders, open_to_read, publish, sync_folders
+from colonnade.store.atomic import create_file, lock_shared, make_folders, open_to_read, publish, sync_folders
 from colonnade.store.entries import PartEntry, SourceEntry
 from colonnade.store.filenames import VERSIONS, partition_name, version_name, version_number, writing_name
 from colonnade.store.manifest import Change, Manifest, read_manifest, write_manifest
@@ -46,7 +44,6 @@ REFUSALS: Final = (
     NotFoundError,
     SchemaError,
 )  # of a commit of rewritten files: nothing is visible
-NO_LOCKS: Final = (errno.ENOLCK, errno.ENOTSUP)  # of file systems that have none
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +218,7 @@ class TableStore:
         """
         path = self.path / VERSIONS / version_name(number)
         descriptor = open_to_read(path)
-        _lock_shared(descriptor)
+        lock_shared(descriptor)
         if os.fstat(descriptor).st_ino != _inode(path):  # cleaned between open and lock
             os.close(descriptor)
             raise StaleVersionError(f"version {number} of table {self.name!r} was cleaned away; read again")
@@ -237,7 +234,7 @@ class TableStore:
         path = writing_name(self.path)
         descriptor = create_file(path)
         try:
-            _lock_shared(descriptor)
+            lock_shared(descriptor)
             yield
         finally:
             os.close(descriptor)
@@ -430,15 +427,6 @@ class TableStore:
     def _read(self, number: int) -> Version:
         with located(table=self.name):
             return read_version(self.path / VERSIONS, number)
-
-
-def _lock_shared(descriptor: int) -> None:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH)
-    except OSError as error:
-        if error.errno not in NO_LOCKS:
-            os.close(descriptor)
-            raise
 
 
 def _inode(path: Path) -> int | None:
