@@ -19,9 +19,6 @@ from hypothesis.stateful import (
 
 import colonnade as cn
 import strategies as ours
-from colonnade.codec.compression import Compression
-from colonnade.store.compact import compact
-from colonnade.store.recompress import recompress
 from colonnade.store.version import TableStore
 from databases import TICK_KEYS, bits, logical
 
@@ -53,6 +50,9 @@ class DatabaseStates(RuleBasedStateMachine):
 
     def integers(self) -> list[str]:
         return [name for name, drawn_as in self.drawn_as.items() if drawn_as is None]
+
+    def has_columns_of_conditions(self) -> bool:
+        return all(self.drawn_as.get(name) == name for name in ("price", "size", "cond", "flag"))
 
     @initialize(frame=FRAMES, compression=ours.compressions())
     def create(self, frame: pl.DataFrame, compression: str) -> None:
@@ -118,17 +118,25 @@ class DatabaseStates(RuleBasedStateMachine):
     @precondition(has_table)
     @rule()
     def compact(self) -> None:
-        for value in self.store.current().values.tolist():
-            compact(self.store, value)
+        self.db["trade"].compact()
         self.remember()
 
     @precondition(has_table)
     @rule(data=st.data())
     def recompress(self, data: st.DataObject) -> None:
-        version = self.store.current()
-        names = data.draw(st.lists(st.sampled_from(list(version.schema.columns)), unique=True))
-        wanted = {name: Compression.parse(data.draw(ours.compressions())) for name in names}
-        recompress(self.store, wanted, version.values.tolist())
+        names = data.draw(st.lists(st.sampled_from(list(self.drawn_as)), unique=True))
+        self.db["trade"].recompress({name: data.draw(ours.compressions()) for name in names})
+        self.remember()
+
+    @precondition(has_columns_of_conditions)
+    @rule(condition=ours.conditions())
+    def delete(self, condition: ours.Condition) -> None:
+        matches = ours.as_polars(condition).fill_null(value=False)
+        doomed = self.rows.filter(matches).height
+        plan = self.db["trade"].delete(ours.as_ours(condition))
+        assert plan.rows == doomed
+        plan.apply()
+        self.rows = self.rows.filter(~matches)
         self.remember()
 
     @precondition(has_table)

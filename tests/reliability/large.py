@@ -10,9 +10,6 @@ import numpy as np
 import polars as pl
 
 import colonnade as cn
-from colonnade.codec.compression import Compression
-from colonnade.store.recompress import recompress
-from colonnade.store.version import TableStore
 from databases import TICK_KEYS
 from reliability.operations import DAY_NS, DAYS, SYMBOLS
 
@@ -38,13 +35,7 @@ def new_large_database(path: Path, rows: int) -> pl.DataFrame:
 
 def recompress_slowly(connection: Connection, path: Path) -> None:
     """Recompress all columns; tell when it begins and ends."""
-    store = TableStore(path / "trade")
-    version = store.current()
+    table = cn.open(path)["trade"]
     connection.send(("begun", time.monotonic()))
-    recompress(
-        store,
-        dict.fromkeys(version.schema.columns, Compression.parse(SLOW)),
-        version.values.tolist(),
-        threads=1,
-    )
+    table.recompress(SLOW, threads=1)
     connection.send(("done", time.monotonic()))

@@ -17,9 +17,6 @@ import polars as pl
 from numpy.random import Generator
 
 import colonnade as cn
-from colonnade.codec.compression import Compression
-from colonnade.store.compact import compact as compact_partition
-from colonnade.store.recompress import recompress as recompress_columns
 from colonnade.store.version import TableStore
 from databases import TICK_KEYS, bits, logical
 
@@ -113,20 +110,29 @@ def replaced(rows: Rows, random: Generator) -> Rows:
 
 def compact(db: cn.Database, _random: Generator) -> None:
     if "trade" in db:
-        table = TableStore(db.path / "trade")
-        for value in table.current().values.tolist():
-            compact_partition(table, value)
+        db["trade"].compact()
 
 
 def recompress(db: cn.Database, random: Generator) -> None:
     chosen = random.choice(COMPRESSIONS, 16).tolist()
     if "trade" in db:
-        table = TableStore(db.path / "trade")
-        version = table.current()
-        wanted = {
-            name: Compression.parse(text) for name, text in zip(version.schema.columns, chosen, strict=False)
-        }
-        recompress_columns(table, wanted, version.values.tolist())
+        db["trade"].recompress(dict(zip(db["trade"].schema.columns, chosen, strict=False)))
+
+
+def delete(db: cn.Database, random: Generator) -> None:
+    symbol, size = doomed(random)
+    if "trade" in db:
+        db["trade"].delete(cn.col("size") > size, sym=symbol).apply()
+
+
+def without_deleted(rows: Rows, random: Generator) -> Rows:
+    symbol, size = doomed(random)
+    return None if rows is None else rows.filter(~((pl.col("sym") == symbol) & (pl.col("size") > size)))
+
+
+def doomed(random: Generator) -> tuple[str, int]:
+    """Choose which rows to delete: those of a symbol whose size is larger than another."""
+    return str(random.choice(SYMBOLS)), int(random.integers(0, 5_500))
 
 
 def clean(db: cn.Database, _random: Generator) -> None:
@@ -227,6 +233,7 @@ OPERATIONS: Final = {
     "replace": Operation(replace, replaced, weight=3),
     "compact": Operation(compact, unchanged, weight=2),
     "recompress": Operation(recompress, unchanged),
+    "delete": Operation(delete, without_deleted, weight=2),
     "clean": Operation(clean, unchanged),
     "add or drop column": Operation(add_or_drop_column, with_or_without_column),
     "rename column": Operation(rename_column, renamed_column),
