@@ -17,23 +17,28 @@ from reliability.children import Child, child
 from reliability.operations import Step
 
 KILL: Final = "SIGKILL"
+_FULL: Final = ("EIO", "ENOSPC", KILL)
 FAULTS: Final = {
-    "openat": ("EMFILE", "EIO", "ENOSPC", KILL),
-    "write": ("EIO", "ENOSPC", KILL),
-    "pwrite64": ("EIO", "ENOSPC", KILL),
-    "ftruncate": ("EIO", "ENOSPC", KILL),
-    "copy_file_range": ("EIO", "ENOSPC", KILL),
-    "fsync": ("EIO", "ENOSPC", KILL),
-    "link": ("EIO", "ENOSPC", KILL),
-    "linkat": ("EIO", "ENOSPC", KILL),
-    "rename": ("EIO", "ENOSPC", KILL),
-    "renameat2": ("EIO", "ENOSPC", KILL),
+    "openat": ("EMFILE", "EIO"),
+    "openat, creating": ("EMFILE", *_FULL),
+    "write": _FULL,
+    "pwrite64": _FULL,
+    "ftruncate": _FULL,
+    "copy_file_range": _FULL,
+    "fsync": _FULL,
+    "link": _FULL,
+    "linkat": _FULL,
+    "rename": _FULL,
+    "renameat2": _FULL,
     "unlink": ("EIO", KILL),
     "unlinkat": ("EIO", KILL),
     "rmdir": ("EIO", KILL),
-    "mkdir": ("EIO", "ENOSPC", KILL),
-    "close": ("EIO", KILL),
+    "mkdir": _FULL,
+    "chmod": ("EIO", KILL),
+    "fchown": ("EIO", KILL),
+    "close": ("EIO",),
 }
+_CALLS: Final = tuple(name for name in FAULTS if "," not in name)
 _EXPECTED: Final = (OSError, cn.ColonnadeError)
 
 
@@ -57,7 +62,7 @@ def needs_strace() -> str:
 
 def faults_of(path: Path, step: Step, log: Path) -> list[Fault]:
     """Give every fault that a change can meet in its own files, by a run in which nothing fails."""
-    ended = attempt(path, step, log, "-e", f"trace={','.join(f'?{name}' for name in FAULTS)}")
+    ended = attempt(path, step, log, "-e", f"trace={','.join(f'?{name}' for name in _CALLS)}")
     assert ended == "done", ended
     numbers: Counter[str] = Counter()
     found = []
@@ -66,7 +71,8 @@ def faults_of(path: Path, step: Step, log: Path) -> list[Fault]:
             name = match[1]
             numbers[name] += 1
             if str(path) in line:
-                found += [Fault(name, numbers[name], error) for error in FAULTS[name]]
+                kind = f"{name}, creating" if "O_CREAT" in line else name
+                found += [Fault(name, numbers[name], error) for error in FAULTS[kind]]
     return found
 
 

@@ -9,7 +9,9 @@ from typing import Final
 
 KILLED_ROUNDS: Final = (20, 200)
 POWER_CUTS: Final = (5, 40)  # on each file system
-FAULT_STRIDE: Final = (29, 1)
+FAULT_STRIDE: Final = (29, 1)  # of an append; the long run is that of `FAULTS_OF_EVERY_CALL`
+FAULTS_OF_EVERY_CALL: Final = ("append", "recompress")
+OTHER_STRIDE: Final = 5
 BIT_STRIDE: Final = (61, 1)
 LENGTH_STRIDE: Final = (16, 1)
 READER_SECONDS: Final = (2, 30)

@@ -7,20 +7,16 @@ import pytest
 
 from reliability.children import result_of
 from reliability.faults import KILL, Fault, faults_of, needs_strace, with_fault
-from reliability.numbers import FAULT_STRIDE
+from reliability.numbers import FAULT_STRIDE, FAULTS_OF_EVERY_CALL, OTHER_STRIDE
 from reliability.operations import OPERATIONS, Step, examine, new_database
 
 SEED = 5
-SHORT = ("append",)
 
 
 def cases() -> list[object]:
-    short = [pytest.param(kind, FAULT_STRIDE[0], id=f"{kind}, some calls") for kind in SHORT]
-    every = [
-        pytest.param(kind, FAULT_STRIDE[1], id=f"{kind}, every call", marks=pytest.mark.long)
-        for kind in OPERATIONS
-    ]
-    return [*short, *every]
+    short = pytest.param("append", FAULT_STRIDE[0], id="append, some calls")
+    full = {kind: FAULT_STRIDE[1] if kind in FAULTS_OF_EVERY_CALL else OTHER_STRIDE for kind in OPERATIONS}
+    return [short, *(pytest.param(*case, marks=pytest.mark.long) for case in full.items())]
 
 
 @pytest.mark.parametrize(("kind", "stride"), cases())
