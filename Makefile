@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 ARGS ?= demo
 
-.PHONY: run test test-long test-reliability bench build clean
+.PHONY: run test test-long test-reliability bench fuzz build clean
 
 run: build
 	@$(BIN)/colonnade $(ARGS)
@@ -29,6 +29,14 @@ test-reliability: build
 
 bench: build
 	$(BIN)/python benches/bars.py
+
+# Each fuzz target for FUZZ_SECONDS; needs a nightly Rust, and cargo-fuzz (`cargo install cargo-fuzz`).
+FUZZ_SECONDS ?= 60
+fuzz:
+	@cargo +nightly fuzz --version >/dev/null || { echo "error: no cargo-fuzz; install it: rustup toolchain install nightly, cargo install cargo-fuzz" >&2; exit 1; }
+	cd rust/fuzz && for target in $$(cargo +nightly fuzz list); do \
+		cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=1024 -max_len=4096 || exit 1; \
+	done
 
 build: .venv/kernels.stamp
 

@@ -12,13 +12,17 @@ use colonnade_kernels::reader::Reader;
 use colonnade_kernels::zone_map::Nulls;
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|input: (u8, u8, u8, u8, &[u8])| {
-    let (element, encoding, codec, log2_rows, bytes) = input;
-    let (Ok(element), Ok(encoding), Ok(codec)) =
-        (Element::from_id(element % 10), Encoding::from_id(encoding % 2), Codec::from_id(codec % 3))
-    else {
-        return;
+fuzz_target!(|input: (u8, u8, u8, u8, bool, &[u8])| {
+    let (element, encoding, codec, log2_rows, repeats, bytes) = input;
+    let Ok(element) = Element::from_id(element % 10) else { return };
+    let encoding = Encoding::ALL[usize::from(encoding) % Encoding::ALL.len()];
+    let codec = if encoding == Encoding::Pco {
+        Codec::None
+    } else {
+        Codec::ALL[usize::from(codec) % Codec::ALL.len()]
     };
+    // Repeated values have runs, dictionaries and more than one group.
+    let bytes = if repeats { bytes.repeat(40) } else { bytes.to_vec() };
     let rows = bytes.len() / element.width();
     let values = &bytes[..rows * element.width()];
     let block_rows = 1 << (log2_rows % 13);
@@ -29,6 +33,7 @@ fuzz_target!(|input: (u8, u8, u8, u8, &[u8])| {
     let index = BlockIndex::new(&blocks.index).expect("the index is whole");
     block_index::validate(index, blocks.stored.len() as u64, rows, block_rows, element)
         .expect("the index is valid");
+    assert!(blocks.stored.len() <= values.len());
     let column =
         Column { stored: &blocks.stored, index, element, rows, block_rows, validity: None, null_code: None };
     for instructions in ["auto", "baseline"] {
