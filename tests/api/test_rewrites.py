@@ -94,7 +94,7 @@ def test_a_table_at_a_version_is_not_rewritten(table):
 def test_compacting_leaves_one_part_and_every_answer(table):
     before, bars = table.collect(), table.bars("1h").collect()
 
-    plan = table.compact(apply=False)
+    plan = table.compact(dry_run=True)
     done = table.compact()
 
     assert plan["parts"].to_list() == done["parts"].to_list() == [3, 3, 3]
@@ -111,7 +111,7 @@ def test_compacting_takes_dates(table):
 
 
 def test_recompressing_changes_files_and_settings(table):
-    plan = table.recompress("zstd:1@4KiB", apply=False)
+    plan = table.recompress("zstd:1@4KiB", dry_run=True)
     done = table.recompress("zstd:1@4KiB")
     table.append(ticks(100, seed=2))
 
@@ -161,7 +161,7 @@ def test_old_dates_are_recompressed_by_age(table):
     age = (dt.datetime.now(dt.UTC).date() - DAY).days
 
     def dates(older_than: str) -> set[dt.date]:
-        return set(table.recompress("zstd:9", older_than=older_than, apply=False)["partition"])
+        return set(table.recompress("zstd:9", older_than=older_than, dry_run=True)["partition"])
 
     assert dates("30d") == {DAY, dt.date(2024, 1, 3), dt.date(2024, 1, 4)}
     assert dates(f"{age - 1}d") == {DAY}

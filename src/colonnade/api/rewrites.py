@@ -53,14 +53,14 @@ def compact_table(
     store: TableStore,
     plan: Plan,
     *,
-    apply: bool,
+    dry_run: bool,
     threads: int | None,
     progress: Progress | None,
 ) -> pl.DataFrame:
     """Make one part of those of each date; see `Table.compact`."""
     source = open_source(store.path)
     planned = plan_compaction(store, source.state, dates_of(source, plan))
-    if not apply:
+    if dry_run:
         return _compactions(planned)
     watch = _by_rows(progress, sum(one.rows for one in planned), sum(one.bytes_before for one in planned))
     done = [compact(store, one.value, threads=threads, watch=watch) for one in planned]
@@ -93,7 +93,7 @@ def recompress_table(
     columns: str | Collection[str] | None,
     older_than: Any,  # noqa: ANN401 - text or timedelta
     is_everything: bool,
-    apply: bool,
+    dry_run: bool,
     threads: int | None,
     progress: Progress | None,
 ) -> pl.DataFrame:
@@ -102,7 +102,7 @@ def recompress_table(
     values = dates_of(source, plan, older_than)
     names = [columns] if isinstance(columns, str) else columns
     wanted = _wanted(source, values, compression, goal, names)
-    if not apply:
+    if dry_run:
         return _recompressions(plan_recompression(source, wanted, values))
     if is_everything and not (compression is None and goal is None):
         _set_compression(store, wanted)

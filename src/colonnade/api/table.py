@@ -233,7 +233,7 @@ class Table:
         self,
         date: Any = None,  # noqa: ANN401 - whatever `where` takes
         *,
-        apply: bool = True,
+        dry_run: bool = False,
         durability: str = "safe",
         threads: int | None = None,
         progress: Progress | None = None,
@@ -244,8 +244,8 @@ class Table:
         ----------
         date
             Which dates, as `where` takes them: a date, a month, a list, ``cn.last(5)``; None for all.
-        apply
-            False tells what would be done, and does nothing.
+        dry_run
+            Tell what would be done, and do nothing.
         durability
             ``"safe"``, or ``"fast"`` without waiting for the disk; see `Database.ingest`.
         threads
@@ -256,10 +256,10 @@ class Table:
         Returns
         -------
         One row a date that has several parts: ``partition``, ``rows``, ``parts``, ``bytes_before`` and
-        ``bytes_after``, which is null in a plan. Each date is a commit.
+        ``bytes_after``, which is null in a dry run. Each date is a commit.
         """
         return compact_table(
-            self._writable(durability), self._dated(date), apply=apply, threads=threads, progress=progress
+            self._writable(durability), self._dated(date), dry_run=dry_run, threads=threads, progress=progress
         )
 
     def recompress(
@@ -270,7 +270,7 @@ class Table:
         columns: str | Collection[str] | None = None,
         date: Any = None,  # noqa: ANN401 - whatever `where` takes
         older_than: Any = None,  # noqa: ANN401 - text or timedelta
-        apply: bool = True,
+        dry_run: bool = False,
         durability: str = "safe",
         threads: int | None = None,
         progress: Progress | None = None,
@@ -294,8 +294,8 @@ class Table:
             Which dates, as `where` takes them; None for all.
         older_than
             Only dates that lie further back than that, as ``"30d"``.
-        apply
-            False tells what would be done, and does nothing.
+        dry_run
+            Tell what would be done, and do nothing.
         durability
             ``"safe"``, or ``"fast"`` without waiting for the disk; see `Database.ingest`.
         threads
@@ -306,7 +306,7 @@ class Table:
         Returns
         -------
         One row a date and column that differed: ``partition``, ``column``, compression ``before`` and
-        ``after``, ``rows``, ``bytes_before`` and ``bytes_after``, which is null in a plan.
+        ``after``, ``rows``, ``bytes_before`` and ``bytes_after``, which is null in a dry run.
 
         Notes
         -----
@@ -320,7 +320,7 @@ class Table:
             columns=columns,
             older_than=older_than,
             is_everything=date is None and older_than is None,
-            apply=apply,
+            dry_run=dry_run,
             threads=threads,
             progress=progress,
         )

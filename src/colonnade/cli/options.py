@@ -29,7 +29,16 @@ ThreadsOption = Annotated[
         show_default=False,
     ),
 ]
-
+DatesOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--date",
+        metavar="DATE",
+        help="Only this date, as 2024-01-02, or month, as 2024-01; may be repeated.",
+        show_default="all dates",
+    ),
+]
+ApplyOption = Annotated[bool, typer.Option("--apply", help="Do it; without it, what would be done is shown.")]
 DurabilityOption = Annotated[
     Literal["safe", "fast"],
     typer.Option(
@@ -53,8 +62,11 @@ def read_pairs(texts: Iterable[str], option: str, expected: str) -> dict[str, st
     return pairs
 
 
-def read_compressions(texts: Iterable[str]) -> dict[str, str]:
-    """Read ``SPEC`` for all columns and ``COLUMN=SPEC`` for one, checking each; the rest is ``auto``."""
+def read_compressions(texts: Iterable[str], *, rest: str | None = "auto") -> dict[str, str]:
+    """Read ``SPEC`` for all columns and ``COLUMN=SPEC`` for one, checking each; the rest is ``auto``.
+
+    With ``rest=None`` columns that aren't named have no compression in the answer.
+    """
     named = [text if "=" in text else f"default={text}" for text in texts]
     specs = read_pairs(named, "--compression", "SPEC or COLUMN=SPEC, such as price=bitpack")
     for spec in specs.values():
@@ -62,7 +74,7 @@ def read_compressions(texts: Iterable[str]) -> dict[str, str]:
             _ = spec == "auto" or Compression.parse(spec)
         except CompressionError as error:
             raise typer.BadParameter(str(error), param_hint="--compression") from None
-    return {"default": "auto", **specs}
+    return specs if rest is None else {"default": rest, **specs}
 
 
 def read_date(text: str) -> dt.date:

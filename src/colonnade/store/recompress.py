@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -128,13 +127,17 @@ def recompress(
         planned = plan_recompression(source, wanted, there)
         remaining = set()
         total = sum(file.before.plain_bytes for file in planned)
+        bytes_done = 0
         for files in _batches(planned):
-            with store.writing():
-                written, conflicts = _Batch(store, threads).run(files)
-            done += written
+            batch = _Batch(store, threads)
+            with contextlib.closing(batch.write(files)) as written:
+                for count in written:
+                    bytes_done += count
+                    if watch is not None:
+                        watch(bytes_done, total)
+            committed, conflicts = batch.commit()
+            done += committed
             remaining |= conflicts
-            if watch is not None:
-                watch(sum(file.before.plain_bytes for file in done), total)
         if not remaining:
             return done
     raise ConflictError(
@@ -162,35 +165,36 @@ class _Batch:
     def __init__(self, store: TableStore, threads: int | None) -> None:
         self._store = store
         self._threads = threads
+        self._source = open_source(store.path)
         self._stopped = threading.Event()
         self._folders: dict[tuple[int, str], Path] = {}
+        self._written: list[Recompression] = []
+        self._changed: set[int] = set()
 
-    def run(self, files: Sequence[Recompression]) -> tuple[list[Recompression], set[int]]:
-        """Write and commit files; give those that are in, and the dates of those that others changed."""
-        source = open_source(self._store.path)
-        jobs, changed = self._jobs(source, files)
-        written: list[Recompression] = []
+    def write(self, files: Sequence[Recompression]) -> Generator[int]:
+        """Write files, and yield the plain bytes of each; on an error nothing of them is left."""
+        jobs, self._changed = self._jobs(files)
         try:
-            for _ in map_ordered(
-                partial(self._write, written), jobs, threads=self._threads, stopped=self._stopped
-            ):
-                pass
-            folders = {self._folders[file.value, file.part] for file in written}
+            yield from map_ordered(self._write, jobs, threads=self._threads, stopped=self._stopped)
+            folders = {self._folders[file.value, file.part] for file in self._written}
             sync_folders(sorted(folders), durable=self._store.durable)
         except BaseException:
-            self._remove(written)
+            self._remove(self._written)
             raise
-        committed, refused = self._commit(source, written)
+
+    def commit(self) -> tuple[list[Recompression], set[int]]:
+        """Commit what was written; give the files that are in, and the dates of those that others changed."""
+        committed, refused = self._commit(self._written)
         self._remove(refused)
-        return committed, changed | {file.value for file in refused}
+        return committed, self._changed | {file.value for file in refused}
 
     def _jobs(
-        self, source: StoredTable, files: Sequence[Recompression]
+        self, files: Sequence[Recompression]
     ) -> tuple[list[tuple[StoredPart, Recompression]], set[int]]:
         """Find the parts of files; give the dates of those that have changed since they were planned, too."""
         jobs, changed = [], set()
         for file in files:
-            part = _part_of(source, file)
+            part = _part_of(self._source, file)
             if part is None:
                 changed.add(file.value)
             else:
@@ -198,21 +202,17 @@ class _Batch:
                 jobs.append((part, file))
         return jobs, changed
 
-    def _commit(
-        self, source: StoredTable, files: Sequence[Recompression]
-    ) -> tuple[list[Recompression], list[Recompression]]:
+    def _commit(self, files: Sequence[Recompression]) -> tuple[list[Recompression], list[Recompression]]:
         """Commit files, those of each date alone where others changed some; give those in, and the others."""
         if not files:
             return [], []
         try:
-            self._store.commit(source.state, _edits(source, files))
+            self._store.commit(self._source.state, _edits(self._source, files))
         except REFUSALS:
             values = sorted({file.value for file in files})
             if len(values) == 1:
                 return [], list(files)
-            found = [
-                self._commit(source, [file for file in files if file.value == value]) for value in values
-            ]
+            found = [self._commit([file for file in files if file.value == value]) for value in values]
             committed, refused = zip(*found, strict=True)
             return list(chain(*committed)), list(chain(*refused))
         return list(files), []
@@ -223,7 +223,7 @@ class _Batch:
                 with contextlib.suppress(OSError):
                     (self._folders[file.value, file.part] / file.after.file).unlink()
 
-    def _write(self, written: list[Recompression], job: tuple[StoredPart, Recompression]) -> None:
+    def _write(self, job: tuple[StoredPart, Recompression]) -> int:
         part, file = job
         old = part.open_apart(file.column)
         path = Path(part.folder) / new_column_name(file.column)
@@ -245,7 +245,8 @@ class _Batch:
         except BaseException:
             writer.abandon()
             raise
-        written.append(replace(file, after=entry))
+        self._written.append(replace(file, after=entry))
+        return file.before.plain_bytes
 
     def _check_wanted(self) -> None:
         """End the work of a thread whose result nobody waits for."""
