@@ -17,6 +17,7 @@ def cells(test: str) -> list[str]:
 def test_the_page_states_how_much_is_tested() -> None:
     assert cells("killed writers") == [f"{rounds} rounds" for rounds in numbers.KILLED_ROUNDS]
     assert cells("power cuts") == [f"{cuts} cuts on each" for cuts in numbers.POWER_CUTS]
+    assert cells("power cuts after fast appends") == cells("power cuts")
     assert f"1 fault in {numbers.FAULT_STRIDE[0]}" in cells("failing calls")[0]
     assert f"1 in {numbers.OTHER_STRIDE} of every other kind" in cells("failing calls")[1]
     assert f"1 bit in {numbers.BIT_STRIDE[0]}, 1 length in {numbers.LENGTH_STRIDE[0]}" in cells(
