@@ -326,3 +326,25 @@ def test_rows_prepared_for_a_table_that_was_dropped_do_not_bring_it_back(
         database.ingest("trade", rows(dt.date(2024, 1, 4)))
 
     assert database.tables == []
+
+
+def test_a_query_that_is_older_than_a_column_s_name_or_type_is_refused_by_name(trade: cn.Table) -> None:
+    gone = [trade.select("price"), trade.where(col("price") > 1).select("sym"), trade.bars("1m")]
+    changed = trade.where(size=100).select("sym")
+    others = trade.select("sym", "time")
+    trade.rename_column("price", "px")
+    trade.cast_column("size", "int64")
+
+    for query in gone:
+        with pytest.raises(cn.PlanError, match=r"'price'.*is gone"):
+            query.collect()
+    with pytest.raises(cn.PlanError, match=r"'size'.*int64 now"):
+        changed.collect()
+    assert others.collect().height == 6
+
+
+def test_an_added_column_gets_the_role_of_its_name_where_it_is_free(trade: cn.Table) -> None:
+    trade.add_column("bid", "float64")
+    trade.add_column("px", "float64")
+
+    assert (trade.roles["bid"], trade.roles["price"]) == ("bid", "price")

@@ -17,6 +17,7 @@ from colonnade.api.scan import scan_query
 from colonnade.api.words import WORDS
 from colonnade.codec.choose import CompressionArgument
 from colonnade.errors import PlanError
+from colonnade.ingest.roles import guess_roles
 from colonnade.query.bind import Scope
 from colonnade.query.expr import unknown_word
 from colonnade.query.plan import Plan
@@ -149,6 +150,8 @@ class Table:
     def add_column(self, name: str, type: str) -> None:  # noqa: A002 - the word of the public surface
         """Add a column: null in the rows that are there, whose files stay as they are.
 
+        It gets the role that its name tells, where no other column has it.
+
         Parameters
         ----------
         name
@@ -160,7 +163,8 @@ class Table:
         --------
         >>> db["trade"].add_column("venue", "symbol")  # doctest: +SKIP
         """
-        alter.add_column(self._writable(), name, ColumnType.parse(type))
+        kind = ColumnType.parse(type)
+        alter.add_column(self._writable(), name, kind, roles=guess_roles({name: kind}))
 
     def drop_column(self, name: str) -> None:
         """Drop a column; its values don't come back, even if a column of that name is added later.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
 
 import polars as pl
@@ -67,12 +66,8 @@ def evolved(schema: Schema, columns: Mapping[str, ColumnType], request: Request)
     for name, kind in columns.items():
         if name not in schema.columns:
             if request.new_columns == "add":
-                schema = with_column(schema, name, kind, table=request.table)
-                played = set(schema.roles.values())
-                roles = {
-                    role: column for role, column in guess_roles({name: kind}).items() if column not in played
-                }
-                schema = replace(schema, roles={**roles, **schema.roles})
+                roles = guess_roles({name: kind})
+                schema = with_column(schema, name, kind, roles=roles, table=request.table)
         elif widens(schema.columns[name], kind):
             schema = with_type(schema, name, kind, table=request.table)
     return schema

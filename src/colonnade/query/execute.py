@@ -137,5 +137,22 @@ def bytes_of(limit: int | str | None) -> int | None:
 
 
 def at_version(source: TableSource, plan: Plan) -> Plan:
-    """Fix a plan to the version that a source reads."""
+    """Fix a plan to the version that a source reads.
+
+    Raises
+    ------
+    PlanError
+        If a column that it names is gone, or has another type, since the plan was made.
+    """
+    if source.schema != plan.schema:
+        work = plan.work
+        outputs = (*work.keys, *work.aggregates) if isinstance(work, Groups) else work.outputs
+        for name in columns_of(*plan.conditions, *(output.node for output in outputs)):
+            before, now = plan.schema.columns.get(name), source.schema.columns.get(name)
+            if before != now:
+                told = "is gone" if now is None else f"has the type {now} now"
+                raise PlanError(
+                    f"column {name!r} of table {source.name!r} {told}, unlike when the query was written; "
+                    "write it again"
+                )
     return replace(plan, version=source.version, schema=source.schema, path=str(Path(source.path)))

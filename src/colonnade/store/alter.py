@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from colonnade.errors import NotFoundError
 from colonnade.schema import ColumnType, days_to_date
@@ -17,10 +17,16 @@ from colonnade.store.version import Edits, TableStore
 from colonnade.store.version_file import Version
 
 
-def add_column(table: TableStore, name: str, kind: ColumnType) -> Version:
-    """Add a column; the rows that are there have no value in it. No file of rows is written."""
+def add_column(
+    table: TableStore, name: str, kind: ColumnType, *, roles: Mapping[str, str] | None = None
+) -> Version:
+    """Add a column; the rows that are there have no value in it. No file of rows is written.
+
+    ``roles`` are those that the column may play; what other columns play stays theirs.
+    """
     base = table.current()
-    return table.commit(base, Edits(schema=with_column(base.schema, name, kind, table=table.name)))
+    schema = with_column(base.schema, name, kind, roles=roles, table=table.name)
+    return table.commit(base, Edits(schema=schema))
 
 
 def drop_column(table: TableStore, name: str) -> Version:

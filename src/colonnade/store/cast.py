@@ -50,7 +50,7 @@ class CastFile:
 
 
 def files_to_cast(source: StoredTable, name: str, kind: ColumnType) -> list[CastFile]:
-    """List the files of a column that aren't read as a type, so a cast writes them anew.
+    """List the files of a column that aren't read as a type, so that a cast writes them anew.
 
     Raises
     ------
@@ -61,8 +61,9 @@ def files_to_cast(source: StoredTable, name: str, kind: ColumnType) -> list[Cast
     """
     have = source.schema.column(name, where=f"table {source.name!r}")
     with_type(source.schema, name, kind, table=source.name)
-    if not is_read_as(have, kind):
-        check_way(have, kind, column=name)
+    if is_read_as(have, kind):
+        return []  # what is read as the one is read as the other
+    check_way(have, kind, column=name)
     found = []
     for value in source.values.tolist():
         for part in source.partition(value).parts:

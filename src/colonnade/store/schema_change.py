@@ -52,8 +52,12 @@ def unread_columns(
                 yield name, entry, wanted
 
 
-def with_column(schema: Schema, name: str, kind: ColumnType, *, table: str) -> Schema:
+def with_column(
+    schema: Schema, name: str, kind: ColumnType, *, roles: Mapping[str, str] | None = None, table: str
+) -> Schema:
     """Give the schema with one more column, the last; rows that are there have no value in it.
+
+    The column gets those of the ``roles`` that no other has.
 
     Raises
     ------
@@ -63,7 +67,8 @@ def with_column(schema: Schema, name: str, kind: ColumnType, *, table: str) -> S
     _check_new_name(schema, name, table)
     stored = _free_name(schema, name)
     renamed = schema.stored if stored == name else {**schema.stored, name: stored}
-    return replace(schema, columns={**schema.columns, name: kind}, stored=renamed)
+    played = {**(roles or {}), **schema.roles}
+    return replace(schema, columns={**schema.columns, name: kind}, roles=played, stored=renamed)
 
 
 def without_column(schema: Schema, name: str, *, table: str) -> Schema:
