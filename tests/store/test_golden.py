@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+import colonnade as cn
 from colonnade.store.database import DatabaseStore
 from colonnade.store.table_source import open_source
 from colonnade.store.verify import verify
+from databases import bits, logical, plain
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -37,3 +40,38 @@ def test_the_names_and_values_of_format_1_are_those_of_its_document() -> None:
     assert part.sequence == (2, 2)
     assert Path(part.folder).parent.name == "date=2024-01-02"
     assert part.column("size").footer.block_rows == 512
+
+
+def test_a_database_of_format_1_takes_every_change(tmp_path: Path) -> None:
+    shutil.copytree(GOLDEN / "v1_database", tmp_path / "db")
+    db = cn.open(tmp_path / "db")
+    table = db["all"]
+    rows = plain(table.collect())
+
+    def check(expected: pl.DataFrame) -> None:
+        found = table.collect().select(expected.columns)
+        assert bits(found) == bits(logical(expected).select(expected.columns))
+        assert db.verify().rows() == []
+
+    more = rows.filter(pl.col("sym") == "S03").with_columns(pl.col("time").dt.offset_by("1ns"))
+    table.append(more)
+    rows = pl.concat([rows, more])
+    check(rows)
+    table.delete(sym="S01").apply()
+    rows = rows.filter(pl.col("sym") != "S01")
+    check(rows)
+    table.cast_column("step", "int32")
+    table.rename_column("lots", "round lots")
+    table.drop_column("note")
+    table.add_column("note", "float64")
+    renamed = rows.drop("note").rename({"lots": "round lots"})
+    rows = renamed.with_columns(pl.col("step").cast(pl.Int32), note=pl.lit(None, pl.Float64))
+    check(rows)
+    table.compact()
+    check(rows)
+    table.recompress("zstd:1")
+    check(rows)
+    db.clean(keep="0s")
+    check(rows)
+    before = b'{"format":1,'
+    assert not [path for path in (db.path / "all").rglob("*.json") if path.read_bytes().startswith(before)]
