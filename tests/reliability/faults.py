@@ -6,15 +6,14 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Final, NamedTuple
 
 import pytest
 
-import colonnade as cn
 from reliability.children import Child, child
 from reliability.operations import Step
+from reliability.writing import make_change
 
 KILL: Final = "SIGKILL"
 _FULL: Final = ("EIO", "ENOSPC", KILL)
@@ -39,7 +38,6 @@ FAULTS: Final = {
     "close": ("EIO",),
 }
 _CALLS: Final = tuple(name for name in FAULTS if "," not in name)
-_EXPECTED: Final = (OSError, cn.ColonnadeError)
 
 
 class Fault(NamedTuple):
@@ -97,18 +95,6 @@ def attempt(path: Path, step: Step, log: Path, *options: str) -> str:
         finally:
             writer.kill()
             strace.communicate()
-
-
-def make_change(connection: Connection, path: Path, step: Step) -> None:
-    """Make the change when told so; tell how it ended."""
-    connection.send("ready")
-    connection.recv()
-    try:
-        step.run(path)
-    except _EXPECTED as error:
-        connection.send(f"{type(error).__name__}: {error}")
-    else:
-        connection.send("done")
 
 
 def _attach(writer: Child, log: Path, *options: str) -> subprocess.Popen[str]:

@@ -32,6 +32,18 @@ def write(connection: Connection, path: Path, steps: Sequence[Step]) -> None:
         connection.send(("done", number))
 
 
+def make_change(connection: Connection, path: Path, step: Step) -> None:
+    """Make the change when told so; tell how it ended."""
+    connection.send("ready")
+    connection.recv()
+    try:
+        step.run(path)
+    except (OSError, cn.ColonnadeError) as error:
+        connection.send(f"{type(error).__name__}: {error}")
+    else:
+        connection.send("done")
+
+
 def append_fast(connection: Connection, path: Path, steps: Sequence[Step]) -> None:
     """Append what steps would, without waiting for the disk; tell the end of each."""
     for number, step in enumerate(steps):
