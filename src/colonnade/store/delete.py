@@ -108,26 +108,27 @@ def delete(
     """
     schema = store.current().schema
     work = _Work(store, schema, matches, threads, watch)
-    try:
-        for _ in range(_ATTEMPTS):
-            source = open_source(store.path)
-            if source.schema != schema:
-                break
-            changes, done = work.changes(source, dates(source))
-            if not changes:
-                return []
-            try:
-                store.commit(source.state, Edits(changed=changes))
-            except ConflictError:
-                continue
-            except BaseException as error:
-                if not isinstance(error, REFUSALS):
-                    work.keep_all()  # they may be in the table
-                raise
-            work.keep(changes)
-            return done
-    finally:
-        work.remove_unused()
+    with store.writing():
+        try:
+            for _ in range(_ATTEMPTS):
+                source = open_source(store.path)
+                if source.schema != schema:
+                    break
+                changes, done = work.changes(source, dates(source))
+                if not changes:
+                    return []
+                try:
+                    store.commit(source.state, Edits(changed=changes))
+                except ConflictError:
+                    continue
+                except BaseException as error:
+                    if not isinstance(error, REFUSALS):
+                        work.keep_all()  # they may be in the table
+                    raise
+                work.keep(changes)
+                return done
+        finally:
+            work.remove_unused()
     raise ConflictError(f"table {store.name!r} was changed again and again meanwhile; read again and retry")
 
 
