@@ -19,9 +19,10 @@ from colonnade.query.prune import Spans, cut_spans, split_conditions, wanted_spa
 from colonnade.query.task import Task, run_spans
 from colonnade.schema import ColumnType, days_to_date
 from colonnade.store.source import TableSource
-from colonnade.threads import map_ordered
+from colonnade.threads import default_threads, map_ordered
 
 Engine = Callable[[list[Task]], Iterable[Any]]
+_OPEN_FILES: Final = 512  # of the tasks that run side by side, where a date is one part
 _SIZES: Final = {
     "": 1,
     "B": 1,
@@ -37,7 +38,18 @@ _SIZES: Final = {
 def tasks_of(source: TableSource, plan: Plan) -> list[Task]:
     """Cut a plan into tasks, in the order in which their results are combined."""
     spans = wanted_spans(source, split_conditions(plan))
-    return [Task(plan, group) for group in cut_spans(spans)]
+    dates = max(_OPEN_FILES // default_threads() // _files_a_date(plan), 1)
+    return [Task(plan, group) for group in cut_spans(spans, task_dates=dates)]
+
+
+def _files_a_date(plan: Plan) -> int:
+    """Give how many columns a task reads of each date, those of a joined table included."""
+    work = plan.work
+    outputs = (*work.keys, *work.aggregates) if isinstance(work, Groups) else work.outputs
+    keys = {name for name in (plan.schema.part_by, plan.schema.sort_by) if name is not None}
+    names = keys | set(columns_of(*plan.conditions, *(output.node for output in outputs)))
+    joined = 0 if isinstance(work, Groups) or work.join is None else _files_a_date(work.join.right)
+    return len(names) + joined
 
 
 def execute(

@@ -226,8 +226,11 @@ def wanted_spans(source: TableSource, conditions: Conditions) -> Spans:
     return _not_empty(np.concatenate(spans)) if spans else np.empty((0, 3), dtype=np.int64)
 
 
-def cut_spans(spans: Spans, task_rows: int = TASK_ROWS) -> list[Spans]:
-    """Cut spans into tasks of about `task_rows`, between symbols and between leaves of a symbol only."""
+def cut_spans(spans: Spans, task_rows: int = TASK_ROWS, *, task_dates: int | None = None) -> list[Spans]:
+    """Cut spans into tasks of about `task_rows`, between symbols and between leaves of a symbol only.
+
+    A task has at most `task_dates` dates, because it has their files open at once.
+    """
     lengths = spans[:, 2] - spans[:, 1]
     pieces = -(-lengths // task_rows)
     owner = np.repeat(np.arange(len(spans)), pieces)
@@ -236,8 +239,10 @@ def cut_spans(spans: Spans, task_rows: int = TASK_ROWS) -> list[Spans]:
     cut[:, 1] += number * task_rows
     cut[:, 2] = np.minimum(cut[:, 1] + task_rows, cut[:, 2])
     before = np.cumsum(cut[:, 2] - cut[:, 1]) - (cut[:, 2] - cut[:, 1])
-    task = before // task_rows
-    borders = np.flatnonzero(np.diff(task)) + 1
+    changes = np.diff(before // task_rows) != 0
+    if task_dates is not None:
+        changes |= np.diff(np.cumsum(np.diff(cut[:, 0], prepend=cut[:1, 0]) != 0) // task_dates) != 0
+    borders = np.flatnonzero(changes) + 1
     return [_coalesced(group) for group in np.split(cut, borders)] if len(cut) else []
 
 

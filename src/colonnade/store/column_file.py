@@ -12,6 +12,7 @@ import sys
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Final
+from weakref import WeakSet
 
 import numpy as np
 import polars as pl
@@ -48,6 +49,12 @@ __all__ = ["BLOCK_INDEX", "ColumnFile"]
 
 _SLICE_ROWS: Final = 1 << 22  # rows decoded and blocks checked by one kernel call, so that Ctrl-C works
 _VERIFY_BYTES: Final = 1 << 26
+_maps: WeakSet[mmap.mmap] = WeakSet()  # those that anybody still uses
+
+
+def mapped_files() -> int:
+    """Give how many column files this process has mapped."""
+    return len(_maps)
 
 
 class ColumnFile:
@@ -311,7 +318,10 @@ def _map_file(path: str, expected_bytes: int) -> mmap.mmap:
         if found > expected_bytes:
             raise HeaderError(f"file has {found} bytes, the manifest says {expected_bytes}")
         if sys.version_info >= (3, 13):
-            return mmap.mmap(descriptor, found, access=mmap.ACCESS_READ, trackfd=False)
-        return mmap.mmap(descriptor, found, access=mmap.ACCESS_READ)
+            content = mmap.mmap(descriptor, found, access=mmap.ACCESS_READ, trackfd=False)
+        else:
+            content = mmap.mmap(descriptor, found, access=mmap.ACCESS_READ)
+        _maps.add(content)
+        return content
     finally:
         os.close(descriptor)

@@ -1,7 +1,7 @@
 """Our own files as the sources that queries read: the protocols of `source`, over a version of a table.
 
 An open source holds a shared lock on its version file, so that its files are not cleaned away while it lives.
-Open column files are kept, at most `_OPEN_FILES` of them, the least recently used going first.
+Open column files are kept, the least recently used going first before more than `_OPEN_FILES` are mapped.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from colonnade.errors import HeaderError, NotFoundError, located
 from colonnade.schema import Schema, days_to_date
 from colonnade.store.atomic import check_folder, file_identity
-from colonnade.store.column_file import ColumnFile
+from colonnade.store.column_file import ColumnFile, mapped_files
 from colonnade.store.entries import ColumnEntry, PartEntry
 from colonnade.store.filenames import VERSIONS, version_name
 from colonnade.store.manifest import Manifest
@@ -33,6 +33,7 @@ from colonnade.store.version import TableStore
 from colonnade.store.version_file import NO_MAX, Version
 
 _MAX_OPEN_FILES: Final = 1024
+_OPENING: Final = 8  # files that other threads may open at the same moment
 
 PartColumn = ColumnFile | WidenedColumn | AbsentColumn
 
@@ -110,6 +111,7 @@ class StoredPart:
             if column is not None:
                 _columns.move_to_end(path)
                 return column
+            _make_room()
         return _kept_open(path, self._opened(name, entry))
 
     def _opened(self, name: str, entry: ColumnEntry) -> ColumnFile:
@@ -214,10 +216,13 @@ def _partitions_of(version: Version, path: Path) -> dict[int, StoredPartition]:
 def _kept_open(path: str, column: ColumnFile) -> ColumnFile:
     """Keep a column file open; give the one that is open already where another thread was faster."""
     with _lock:
-        column = _columns.setdefault(path, column)
-        while len(_columns) > _OPEN_FILES:
-            _columns.popitem(last=False)
-        return column
+        return _columns.setdefault(path, column)
+
+
+def _make_room() -> None:
+    """Forget the column files that were used least recently; those in use stay mapped as long as they are."""
+    while _columns and mapped_files() >= _OPEN_FILES - _OPENING:
+        _columns.popitem(last=False)
 
 
 def close_columns() -> None:
