@@ -145,14 +145,14 @@ def test_query_over_more_files_than_may_be_open_stays_below_the_limit(tmp_path):
     watcher.start()
     try:
         rows = table.collect()
-        sums = {f"c{one}": cn.col(f"c{one}").sum() for one in range(4)}  # of one task, if rows alone counted
-        totals = table.group_by("sym").agg(**sums).collect()
+        names = [f"c{one}" for one in range(4)]  # all in one task, if rows alone counted
+        totals = table.group_by("sym").agg(**{name: cn.col(name).sum() for name in names}).collect()
     finally:
         done.set()
         watcher.join()
 
     assert rows.height == dates * 2
-    assert totals.select(sums).sum().equals(rows.select(sums).sum())
+    assert totals.select(names).sum().equals(rows.select(names).sum())
     assert most[0] <= _OPEN_FILES
 
 
