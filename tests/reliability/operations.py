@@ -326,11 +326,13 @@ def leftovers(path: Path) -> set[str]:
     needed = {path / "colonnade.json", table.path / "versions" / f"{table.newest_number():08d}.json"}
     if table.exists():
         version = table.current()
+        stored = {version.schema.stored_name(name) for name in version.schema.columns}
         for value, content_hash in zip(version.values.tolist(), version.manifests, strict=True):
             folder = table.partition_folder(value, version.schema)
             needed.add(folder / f"manifest-{content_hash}.json")
             for part in table.manifest(version, value).parts:
-                needed.update(folder / part.folder / column.file for column in part.columns.values())
+                files = (column.file for name, column in part.columns.items() if name in stored)
+                needed.update(folder / part.folder / file for file in files)
     found = {file for file in path.rglob("*") if not file.is_dir()}
     assert needed <= found
     return {str(file.relative_to(path)) for file in found - needed}

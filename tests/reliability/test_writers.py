@@ -24,7 +24,7 @@ def ordered(frame: pl.DataFrame) -> pl.DataFrame:
     return plain(frame).sort(pl.all(), nulls_last=True)
 
 
-@pytest.mark.parametrize("other", ["append", "compact"])
+@pytest.mark.parametrize("other", ["append", "compact", "recompress", "clean"])
 @pytest.mark.parametrize("appends", [SHORT, pytest.param(LONG, marks=pytest.mark.long)])
 def test_what_two_writers_do_at_once_is_all_there(tmp_path: Path, other: str, appends: int) -> None:
     path = tmp_path / "db"
