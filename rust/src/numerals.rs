@@ -53,39 +53,52 @@ fn integer_of(text: &[u8]) -> Option<i64> {
 /// Append the texts of integers: each one's end within `data` to `ends`, its bytes to `data`.
 pub fn append(integers: &[i64], ends: &mut Vec<i64>, data: &mut Vec<u8>) {
     let mut texts = ShortTexts::new(integers.len(), ends, data);
+    let mut upper = Upper::default();
     for integer in integers {
         if *integer != EMPTY {
-            put_integer(*integer, &mut texts);
+            put_integer(*integer, &mut upper, &mut texts);
         }
         texts.end();
     }
     texts.flush();
 }
 
+/// The upper eight digits of the number before: identifiers that follow each other share them.
+#[derive(Default)]
+struct Upper {
+    number: u64,
+    digits: u64,
+}
+
 #[inline(always)]
-fn put_integer(integer: i64, texts: &mut ShortTexts<'_>) {
+fn put_integer(integer: i64, upper: &mut Upper, texts: &mut ShortTexts<'_>) {
     if integer < 0 {
         texts.put(ZEROS.to_le_bytes().map(|_| b'-'), 1);
     }
     let number = integer.unsigned_abs();
     if number < SIXTEEN_DIGITS {
-        let digits = sixteen_digits(number);
-        let leading = (digits.trailing_zeros() / 8).min(15);
-        texts.put(((digits | ZEROS) >> (8 * leading)).to_le_bytes(), 16 - leading as usize);
+        put_without_zeros(sixteen_digits(number, upper), texts);
     } else {
-        let digits = sixteen_digits(number / SIXTEEN_DIGITS);
-        let leading = digits.trailing_zeros() / 8;
-        texts.put(((digits | ZEROS) >> (8 * leading)).to_le_bytes(), 16 - leading as usize);
-        texts.put((sixteen_digits(number % SIXTEEN_DIGITS) | ZEROS).to_le_bytes(), 16);
+        put_without_zeros(sixteen_digits(number / SIXTEEN_DIGITS, upper), texts);
+        texts.put((sixteen_digits(number % SIXTEEN_DIGITS, upper) | ZEROS).to_le_bytes(), 16);
     }
+}
+
+/// Put digits from the first that isn't 0 on, at least the last.
+#[inline(always)]
+fn put_without_zeros(digits: u128, texts: &mut ShortTexts<'_>) {
+    let leading = (digits.trailing_zeros() / 8).min(15);
+    texts.put(((digits | ZEROS) >> (8 * leading)).to_le_bytes(), 16 - leading as usize);
 }
 
 /// Give the digits of a number below 10^16, a byte each, the first one lowest.
 #[inline(always)]
-fn sixteen_digits(number: u64) -> u128 {
-    let high = eight_digits(number / EIGHT_DIGITS);
-    let low = eight_digits(number % EIGHT_DIGITS);
-    u128::from(high) | (u128::from(low) << 64)
+fn sixteen_digits(number: u64, upper: &mut Upper) -> u128 {
+    let high = number / EIGHT_DIGITS;
+    if high != upper.number {
+        *upper = Upper { number: high, digits: eight_digits(high) };
+    }
+    u128::from(upper.digits) | (u128::from(eight_digits(number % EIGHT_DIGITS)) << 64)
 }
 
 /// Give the digits of a number below 10^8, a byte each, the first one lowest.
