@@ -23,8 +23,8 @@ SYMBOLS = ("A", "AAPL", "BRK A", "NA", "Z€", "龙虾USDT")
 CONDITIONS = ("@", " O  ", " 4 B", "")
 ENCODINGS = (
     "plain", "bitpack", "lz4", "lz4:9", "zstd:1", "zstd:-3", "bitpack+lz4", "bitpack+zstd:3", "snappy",
-    "gzip:1", "qipc", "runs", "runs+zstd:1", "bytes", "bytes+zstd:1", "dict", "dict+lz4", "pco:8",
-    "pco:3",
+    "gzip:1", "qipc", "runs", "runs+zstd:1", "bytes", "bytes+zstd:1", "bytes+lz4", "dict",
+    "dict+lz4", "dict+zstd:1", "pco:8", "pco:3", "lz4:16", "gzip:9",
 )  # fmt: skip
 BLOCK_SIZES = ("4KiB", "16KiB", "128KiB", "1MiB")
 
@@ -69,7 +69,11 @@ def values_of(kind: str) -> st.SearchStrategy[Any]:
         "float64": prices(),
         "char": st.characters(min_codepoint=32, max_codepoint=126),
         "symbol": st.sampled_from(SYMBOLS),
-        "string": st.text(st.characters(exclude_categories=["Cs"]), max_size=20),
+        "string": st.one_of(
+            st.text(st.characters(exclude_categories=["Cs"]), max_size=20),
+            st.integers(-(2**64), 2**64).map(str),
+            st.sampled_from(CONDITIONS),
+        ),
         "date": st.integers(-100_000, 100_000).map(lambda days: dt.date(1970, 1, 1) + dt.timedelta(days)),
         "timestamp": st.integers(-(2**62), 2**62),
         "time": st.integers(0, DAY_NS - 1),

@@ -25,7 +25,10 @@ from colonnade.store.entries import ColumnEntry
 from colonnade.store.source import BLOCK_INDEX, RUNS
 from store.rows import KINDS, column
 
-COMPRESSIONS = ("plain", "plain@4KiB", "lz4@4KiB", "zstd:1", "bitpack", "bitpack@4KiB", "bitpack+zstd:3")
+COMPRESSIONS = (
+    "plain", "plain@4KiB", "lz4@4KiB", "zstd:1", "bitpack", "bitpack@4KiB", "bitpack+zstd:3", "snappy",
+    "gzip:1", "qipc@4KiB", "pco:4@64KiB", "bytes+lz4@4KiB", "dict@16KiB", "dict+zstd:1", "runs@4KiB",
+)  # fmt: skip
 
 
 def write_column(
