@@ -11,7 +11,7 @@ from rich.console import Console
 from colonnade.api.database import open_database
 from colonnade.api.table import Table
 from colonnade.charts import bytes_text
-from colonnade.cli.options import DatabaseArgument, JsonOption, TableArgument, ThreadsOption
+from colonnade.cli.options import DatabaseArgument, DurabilityOption, JsonOption, TableArgument, ThreadsOption
 from colonnade.cli.output import remark, show
 from colonnade.cli.progress import progress_bar
 from colonnade.cli.status import Status
@@ -37,6 +37,7 @@ def run(
     ] = None,
     *,
     apply: Annotated[bool, typer.Option("--apply", help="Do it; without it, the plan is shown.")] = False,
+    durability: DurabilityOption = "safe",
     threads: ThreadsOption = None,
     json: JsonOption = False,
 ) -> Status:
@@ -53,9 +54,10 @@ def run(
         raise typer.BadParameter(f"{action} takes {expected} after the column", param_hint="TO")
     opened = open_database(db)[table]
     change = _planned(opened, action, column, to or "")
+    options: dict[str, Any] = {"durability": durability, "threads": threads}
     if apply:
         with progress_bar(f"{action} {column}") as progress:
-            _apply(opened, action, column, to or "", {"threads": threads, "progress": progress})
+            _apply(opened, action, column, to or "", options | {"progress": progress})
         change["version"] = opened.version
     frame = pl.DataFrame([change], schema_overrides={"to": pl.String, "version": pl.Int64})
     show(frame, as_json=json, draw=lambda console: _draw(console, change))

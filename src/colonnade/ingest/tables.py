@@ -232,6 +232,8 @@ class _BatchReader:
         own = own_type(clean.dtype)
         if own is not None and widens(plan.type, own):
             reason += f" (pass widen=True or --widen to make the column {own})"
+        elif own is not None and own.is_numeric and plan.type.is_numeric and own != plan.type:
+            reason += f" (cast the column first: colonnade column cast DB TABLE {plan.name} {own})"
         if clean[position : position + 1].null_count():
             reason = NO_KEY
         number = self._row + position + 1

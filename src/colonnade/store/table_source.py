@@ -78,6 +78,8 @@ class StoredPart:
     def _as_wanted(self, name: str, opened: Callable[[str, ColumnEntry], ColumnFile]) -> PartColumn:
         wanted = self._schema.column(name, where=f"table {self.where['table']!r}")
         entry = self.column_entry(name)
+        if entry is None and name in (self._schema.part_by, self._schema.sort_by):
+            entry = self._needed_entry(name)
         if entry is None:
             return absent_column(wanted, self.row_count)
         file = opened(name, entry)
