@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from colonnade.codec.compression import Compression
+from colonnade.errors import HeaderError
 from colonnade.kernels import decode_rows, decode_string_rows
 from colonnade.schema import ColumnType
 from colonnade.store.column_file import ColumnFile
@@ -17,8 +19,11 @@ from colonnade.store.column_values import canonical_type
 from colonnade.store.column_writer import ColumnWriter
 from colonnade.store.older_parts import WidenedColumn, absent_column
 from colonnade.store.schema_change import widens
+from colonnade.store.table_source import open_source
+from colonnade.store.verify import verify
+from colonnade.store.version import Addition, Edits
 from colonnade.store.zone_map import zone_bounds
-from store.rows import KINDS, column
+from store.rows import DAY, KINDS, column, new_table, trades
 
 ROWS = 40_001  # three blocks of an absent column
 
@@ -131,3 +136,16 @@ def test_a_widened_column_is_what_a_file_of_the_wider_type_is(tmp_path: Path, na
         values.cast(kind.polars_type).min(),
         values.cast(kind.polars_type).max(),
     )
+
+
+@pytest.mark.parametrize("key", ["sym", "time"])
+def test_a_part_without_a_key_is_damage_and_not_null(tmp_path: Path, key: str) -> None:
+    table = new_table(tmp_path / "db", trades(100))
+    base = table.current()
+    part = table.manifest(base, DAY).parts[0]
+    lacking = replace(part, columns={name: entry for name, entry in part.columns.items() if name != key})
+    table.commit(base, Edits(replaced={DAY: Addition((lacking,))}))
+
+    with pytest.raises(HeaderError, match="lacks the column"):
+        open_source(table.path).partition(DAY).parts[0].column(key)
+    assert {finding.column for finding in verify(open_source(table.path)).findings} == {key}

@@ -78,8 +78,6 @@ class StoredPart:
     def _as_wanted(self, name: str, opened: Callable[[str, ColumnEntry], ColumnFile]) -> PartColumn:
         wanted = self._schema.column(name, where=f"table {self.where['table']!r}")
         entry = self.column_entry(name)
-        if entry is None and name in (self._schema.part_by, self._schema.sort_by):
-            entry = self._needed_entry(name)
         if entry is None:
             return absent_column(wanted, self.row_count)
         file = opened(name, entry)
@@ -91,10 +89,15 @@ class StoredPart:
         Raises
         ------
         HeaderError
-            If its type isn't one that is read as the table's.
+            If its type isn't one that is read as the table's, or it is a key, which every part must have.
         """
         wanted = self._schema.column(name, where=f"table {self.where['table']!r}")
         entry = self.entry.columns.get(self._schema.stored_name(name))
+        if entry is None and name in (self._schema.part_by, self._schema.sort_by):
+            with located(**self.where, column=name):
+                raise HeaderError(
+                    f"part {self.entry.folder!r} lacks the column, by which its rows are placed"
+                )
         if entry is not None and not is_read_as(entry.type, wanted):
             with located(**self.where, column=name):
                 raise HeaderError(
