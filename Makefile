@@ -29,6 +29,7 @@ test-reliability: build
 
 bench: build
 	$(BIN)/python benches/bars.py
+	$(BIN)/python benches/compression.py
 
 # Each fuzz target for FUZZ_SECONDS; needs a nightly Rust, and cargo-fuzz (`cargo install cargo-fuzz`).
 FUZZ_SECONDS ?= 60

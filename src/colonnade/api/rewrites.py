@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from colonnade.codec.choose import CompressionArgument, choose, requested
+from colonnade.codec.choose import CompressionArgument, choose_together, requested
 from colonnade.codec.compression import Compression
 from colonnade.errors import ConflictError, PlanError
 from colonnade.query.matching import matching_rows
@@ -129,25 +129,22 @@ def _wanted(
         found = {name: found[name] for name in compression}
     if names is not None:
         found = {name: told for name, told in found.items() if name in names}
-    wanted = {}
-    for name, told in found.items():
-        chosen = told or _chosen(source, values, name, goal or "balanced")
-        if chosen is not None:
-            wanted[name] = chosen
-    return wanted
+    samples = {name: _sample(source, values, name) for name, told in found.items() if told is None}
+    present = {name: sample for name, sample in samples.items() if sample is not None}
+    chosen = choose_together(present, schema.columns, goal or "balanced")
+    return {name: told or chosen[name] for name, told in found.items() if told or name in chosen}
 
 
-def _chosen(source: StoredTable, values: list[int], name: str, goal: str) -> Compression | None:
-    """Choose by a sample of the newest date that has the column; None where none has."""
+def _sample(source: StoredTable, values: list[int], name: str) -> pl.Series | None:
+    """Take some values of the newest date that has the column; None where none has."""
     for value in reversed(values):
         parts = [part for part in source.partition(value).parts if part.column_entry(name) is not None]
         if parts:
-            part = max(parts, key=lambda part: part.row_count)
-            return choose(_sample(part, name), source.schema.columns[name], goal)
+            return _sample_of(max(parts, key=lambda part: part.row_count), name)
     return None
 
 
-def _sample(part: StoredPart, name: str) -> pl.Series:
+def _sample_of(part: StoredPart, name: str) -> pl.Series:
     column = part.column(name)
     if part.row_count <= _STRETCHES * _STRETCH_ROWS:
         rows = column.read(0, part.row_count)

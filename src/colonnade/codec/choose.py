@@ -1,21 +1,19 @@
 """The quick rule behind `auto`, and what users may pass as a compression.
 
-The rule encodes a sample in a few ways and takes sizes as they are; it times nothing and reads no workload.
-What it chose is written down, so a table never holds `auto`.
+The rule encodes a sample in a few ways and takes sizes as they are, and speeds as they are known; it times
+nothing and reads no workload. What it chose is written down, so a table never holds `auto`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final, NamedTuple
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from colonnade.codec.compression import Compression
+from colonnade.codec.estimate import Estimate, Sample
 from colonnade.errors import ColumnNotFoundError, CompressionError
-from colonnade.kernels import encode_blocks
 from colonnade.schema import ColumnType
 
 AUTO: Final = "auto"
@@ -24,15 +22,37 @@ GOALS: Final = ("fastest", "balanced", "smallest")
 Spec = str | tuple[int, int, int] | Compression
 CompressionArgument = Spec | Mapping[str, Spec]
 
-_RUNS: Final = 4  # pieces of a sample, spread over the values
-_RUN_ROWS: Final = 16 << 10
-_WORTH_IT: Final = 0.9  # of the plain size: what saves less than a tenth isn't worth decoding
-_TEXT: Final = {"fastest": "lz4", "balanced": "zstd:3", "smallest": "zstd:9"}
-# Tried in this order; `fastest` and `balanced` take the first that is worth it, `smallest` the smallest.
+# Of the plain size: what saves less isn't worth decoding.
+_WORTH_IT: Final = {"fastest": 0.9, "balanced": 0.9, "smallest": 0.99}
+_BYTES_PER_NS: Final = 0.05  # what a nanosecond of decoding must save at least, per row
+_YARDSTICK: Final = "lz4:1"  # the whole of a balanced table decodes about as fast
+
+
+class _Candidates(NamedTuple):
+    """What is tried by kind of value; the first is taken where there is nothing to try on."""
+
+    one_byte: tuple[str, ...]
+    wider: tuple[str, ...]
+    text: tuple[str, ...]
+
+    def of(self, sample: Sample) -> tuple[str, ...]:
+        if sample.text is not None:
+            return self.text
+        return self.one_byte if sample.values.itemsize == 1 else self.wider
+
+
 _CANDIDATES: Final = {
-    "fastest": ("bitpack",),
-    "balanced": ("bitpack", "zstd:1"),
-    "smallest": ("bitpack", "bitpack+zstd:9", "zstd:9"),
+    "fastest": _Candidates(("bitpack",), ("bitpack", "dict"), ("lz4", "bitpack", "dict")),
+    "balanced": _Candidates(
+        ("bitpack", "zstd:1", "pco:7"),
+        ("bitpack", "pco:7", "pco:8", "zstd:1", "dict"),
+        ("zstd:3", "lz4", "bitpack", "pco:7", "pco:8", "dict", "dict+zstd:3"),
+    ),
+    "smallest": _Candidates(
+        ("bitpack", "zstd:1", "zstd:15", "bitpack+zstd:9", "pco:10"),
+        ("bitpack", "pco:10", "zstd:9", "bitpack+zstd:9", "bytes+zstd:9", "dict+zstd:9"),
+        ("zstd:9", "bitpack", "pco:10", "dict", "dict+zstd:9"),
+    ),
 }
 
 
@@ -79,52 +99,101 @@ def requested(
 
 
 def choose(sample: pl.Series, column_type: ColumnType, goal: str = "balanced") -> Compression:
-    """Choose the compression of a column from some of its values.
+    """Choose the compression of one column from some of its values; see `choose_together`.
+
+    Examples
+    --------
+    >>> prices = pl.Series([187.41, 187.42, 187.42, 187.40] * 100)
+    >>> str(choose(prices, ColumnType("float64"), "fastest"))
+    'bitpack'
+    """
+    return choose_together({"": sample}, {"": column_type}, goal)[""]
+
+
+def choose_together(
+    samples: Mapping[str, pl.Series], column_types: Mapping[str, ColumnType], goal: str = "balanced"
+) -> dict[str, Compression]:
+    """Choose the compressions of columns that are read together, each from some of its values.
 
     Parameters
     ----------
-    sample
+    samples
         Values as ingest has them: Polars' type of the column, text for symbols and chars. Some ten
         thousand rows in the table's order tell enough; more are thinned out.
-    column_type
-        Type of the column.
+    column_types
+        Types of these columns, by the same names.
     goal
-        ``fastest`` (no codec), ``balanced`` (a light one where bit-packing does not help) or ``smallest``.
+        ``fastest``: what decodes fastest of that which saves a tenth or more; no codec but for text.
+        ``balanced``: the smallest with which all these columns together decode about as fast as under lz4.
+        ``smallest``: the smallest, whatever it takes to encode.
 
     Raises
     ------
     CompressionError
         If there is no such goal.
 
-    Examples
-    --------
-    >>> prices = pl.Series([187.41, 187.42, 187.42, 187.40] * 100)
-    >>> str(choose(prices, ColumnType("float64")))
-    'bitpack'
+    Notes
+    -----
+    A column is encoded in up to seven ways, from 32,768 of its values: a few ms for ``fastest`` and
+    ``balanced``, some 20 ms for ``smallest``.
     """
     if goal not in GOALS:
         raise CompressionError(f"unknown goal {goal!r}; there are {', '.join(GOALS)}")
-    if not column_type.has_fixed_width:
-        return Compression.parse(_TEXT[goal])
-    candidates = [Compression.parse(text) for text in _CANDIDATES[goal]]
-    values = _sampled(_stored_values(sample, column_type))
-    if not len(values):
-        return candidates[0]
-    if goal == "smallest":
-        return min([*candidates, Compression()], key=lambda candidate: stored_bytes(values, candidate))
-    for candidate in candidates:
-        if stored_bytes(values, candidate) <= _WORTH_IT * values.nbytes:
-            return candidate
-    return Compression()
+    found = {name: Sample.of(samples[name], column_types[name]) for name in samples}
+    tried = {name: _tried(sample, goal) for name, sample in found.items()}
+    if goal == "fastest":
+        chosen = {name: min(estimates, key=_time) for name, estimates in tried.items()}
+    elif goal == "smallest":
+        chosen = {name: min(estimates, key=_size) for name, estimates in tried.items()}
+    else:
+        rows = [sample.estimate(Compression.parse(_YARDSTICK)) for sample in found.values() if sample.rows]
+        chosen = _within(tried, sum(estimate.decode_ns for estimate in rows))
+    return {name: estimate.compression for name, estimate in chosen.items()}
 
 
-def stored_bytes(values: NDArray[Any], compression: Compression) -> int:
-    """Give the bytes that stored values take under a compression, their index left out."""
-    block_rows = compression.block_size // values.itemsize
-    stored, _ = encode_blocks(
-        values, None, None, compression.encoding, compression.codec, compression.level, block_rows, 0
-    )
-    return len(stored)
+def stored_bytes(values: pl.Series, column_type: ColumnType, compression: Compression) -> int:
+    """Give the bytes that a sample of these values takes under a compression, its index left out."""
+    return Sample.of(values, column_type).stored_bytes(compression)
+
+
+def _tried(sample: Sample, goal: str) -> list[Estimate]:
+    """Give the compressions that are worth it, else plain."""
+    candidates = _CANDIDATES[goal].of(sample)
+    if not sample.rows:
+        return [Estimate(Compression.parse(candidates[0]), 0, 0)]
+    plain = sample.estimate(Compression())
+    most = plain.stored_bytes * _WORTH_IT[goal]
+    worth_it = [found for found in sample.estimates(candidates) if found.stored_bytes <= most]
+    return worth_it or [plain]
+
+
+def _size(estimate: Estimate) -> tuple[float, float]:
+    return estimate.stored_bytes, estimate.decode_ns
+
+
+def _time(estimate: Estimate) -> tuple[float, float]:
+    return estimate.decode_ns, estimate.stored_bytes
+
+
+def _cost(estimate: Estimate) -> float:
+    return estimate.stored_bytes + _BYTES_PER_NS * estimate.decode_ns
+
+
+def _within(tried: Mapping[str, list[Estimate]], most_ns: float) -> dict[str, Estimate]:
+    """Begin with the smallest; take what is faster where that costs the fewest bytes, until time suffices."""
+    chosen = {name: min(estimates, key=_cost) for name, estimates in tried.items()}
+    while sum(estimate.decode_ns for estimate in chosen.values()) > most_ns:
+        steps = [
+            ((other.stored_bytes - now.stored_bytes) / (now.decode_ns - other.decode_ns), name, other)
+            for name, now in chosen.items()
+            for other in tried[name]
+            if other.decode_ns < now.decode_ns
+        ]
+        if not steps:
+            break
+        _, name, faster = min(steps, key=lambda step: step[:2])
+        chosen[name] = faster
+    return chosen
 
 
 def _parsed(spec: Spec) -> Compression | None:
@@ -135,19 +204,3 @@ def _parsed(spec: Spec) -> Compression | None:
         expected = "text such as 'zstd:10', a triple such as (17, 5, 10), or a mapping of columns to those"
         raise CompressionError(f"can't read compression {spec!r}; expected {expected}")
     return Compression.parse(spec)
-
-
-def _stored_values(sample: pl.Series, column_type: ColumnType) -> NDArray[Any]:
-    """Give values about as they will be stored; codes count within the sample."""
-    if column_type.kind in ("symbol", "char"):
-        codes = sample.cast(pl.String).rank("dense").fill_null(0)
-        return codes.to_numpy().astype(column_type.numpy_type)
-    return sample.to_physical().fill_null(0).to_numpy().astype(column_type.numpy_type)
-
-
-def _sampled(values: NDArray[Any]) -> NDArray[Any]:
-    """Give some runs of the values: neighbours tell what deltas are worth."""
-    if len(values) <= _RUNS * _RUN_ROWS:
-        return np.ascontiguousarray(values)
-    starts = np.linspace(0, len(values) - _RUN_ROWS, _RUNS).astype(np.int64)
-    return np.concatenate([values[start : start + _RUN_ROWS] for start in starts])

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, Self
 
 import polars as pl
 
-from colonnade.codec.choose import CompressionArgument, choose, requested
+from colonnade.codec.choose import CompressionArgument, choose_together, requested
 from colonnade.codec.compression import Compression
 from colonnade.errors import (
     AlreadyExistsError,
@@ -406,10 +406,9 @@ class _CompressionSettings:
             if asked is None and self._kept:
                 asked = {**self._kept}
             found = requested(asked, schema.columns, where=where)
-            self.chosen = {
-                name: wanted or choose(sample[name], schema.columns[name], self._goal)
-                for name, wanted in found.items()
-            }
+            left = [name for name, wanted in found.items() if wanted is None]
+            chosen = choose_together({name: sample[name] for name in left}, schema.columns, self._goal)
+            self.chosen = {name: wanted or chosen[name] for name, wanted in found.items()}
         return self.chosen
 
     def to_json(self) -> dict[str, Any]:
