@@ -168,7 +168,7 @@ def test_values_survive_the_way_to_another_type_and_back(
 @pytest.mark.parametrize(
     ("name", "kind", "told"),
     [
-        ("price", "int64", "1.5"), ("size", "int8", "'200'"), ("sym", "int64", "part_by"),
+        ("price", "int64", "1.5"), ("size", "int8", "200 in row 1"), ("sym", "int64", "part_by"),
         ("time", "date", "trading dates"), ("price", "date", "doesn't become"), ("size", "char", "100"),
     ],
 )  # fmt: skip

@@ -54,10 +54,19 @@ def run(
         raise typer.BadParameter(f"{action} takes {expected} after the column", param_hint="TO")
     opened = open_database(db)[table]
     change = _planned(opened, action, column, to or "")
-    options: dict[str, Any] = {"durability": durability, "threads": threads}
     if apply:
-        with progress_bar(f"{action} {column}") as progress:
-            _apply(opened, action, column, to or "", options | {"progress": progress})
+        match action:
+            case "add":
+                opened.add_column(column, to or "")
+            case "rename":
+                opened.rename_column(column, to or "")
+            case "drop":
+                opened.drop_column(column)
+            case "cast":
+                with progress_bar(f"cast {column}") as progress:
+                    opened.cast_column(
+                        column, to or "", durability=durability, threads=threads, progress=progress
+                    )
         change["version"] = opened.version
     frame = pl.DataFrame([change], schema_overrides={"to": pl.String, "version": pl.Int64})
     show(frame, as_json=json, draw=lambda console: _draw(console, change))
@@ -88,18 +97,6 @@ def _planned(table: Table, action: str, column: str, to: str) -> dict[str, Any]:
         "stored_bytes": int(written["stored_bytes"].sum()),
         "version": None,
     }
-
-
-def _apply(table: Table, action: str, column: str, to: str, options: dict[str, Any]) -> None:
-    match action:
-        case "add":
-            table.add_column(column, to)
-        case "rename":
-            table.rename_column(column, to)
-        case "drop":
-            table.drop_column(column)
-        case _:
-            table.cast_column(column, to, **options)
 
 
 def _draw(console: Console, change: dict[str, Any]) -> None:

@@ -73,7 +73,8 @@ def _planned(database: Database, table: str, dates: list[str] | None) -> pl.Data
 
 
 def _draw(console: Console, table: str, planned: pl.DataFrame, *, whole: bool) -> None:
-    what = "whole table" if whole else f"{planned.height:,} dates"
+    dates = "1 date" if planned.height == 1 else f"{planned.height:,} dates"
+    what = f"whole table, {dates}" if whole else dates
     rows, size = int(planned["rows"].sum()), bytes_text(int(planned["stored_bytes"].sum()))
     console.print(f"{table}: {what}, {rows:,} rows, {size}", style="bold")
     if not whole:

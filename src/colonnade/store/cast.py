@@ -242,4 +242,5 @@ def _keeps_width(schema: Schema, name: str, kind: ColumnType) -> bool:
 
 
 def _shown(values: pl.Series, row: int) -> str:
-    return repr(values[row : row + 1].cast(pl.String).item())
+    text: str = values[row : row + 1].cast(pl.String).item()
+    return text if values.dtype.is_numeric() else repr(text)
