@@ -79,8 +79,8 @@ class Database:
             A path, several, or a frame: CSV (also .gz, .zst, .xz, .zip), Parquet, Arrow, Polars.
         options
             ``part_by``, ``sort_by``, ``partition_by``, ``date``, ``tz``, ``day_start``, ``format``,
-            ``compression``, ``goal``, ``mode`` and more; see `colonnade.ingest.writer.ingest`. Later calls
-            take the table's keys.
+            ``compression``, ``goal``, ``mode``, ``new_columns``, ``widen`` and more; see
+            `colonnade.ingest.writer.ingest`. Later calls take the table's keys.
         """
         return ingest(self._store, table, source, **options)
 
