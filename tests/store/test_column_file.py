@@ -110,6 +110,18 @@ def test_stored_rows_are_copied_without_their_meaning(tmp_path: Path, kind: str,
 
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_blocks_of_text_that_claim_more_than_the_manifest_says_are_refused(
+    tmp_path: Path, compression: str
+) -> None:
+    values = pl.Series(["@ TI", "", "Zürich"] * 1_000)
+    entry = write_column(tmp_path / "x.col", values, "string", compression)
+    ColumnFile(str(tmp_path / "x.col"), entry, len(values))
+    less = replace(entry, plain_bytes=0)
+    with pytest.raises(HeaderError, match="more than the"):
+        ColumnFile(str(tmp_path / "x.col"), less, len(values))
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
 def test_floats_come_back_bit_for_bit(tmp_path: Path, compression: str) -> None:
     bits = np.array(
         [

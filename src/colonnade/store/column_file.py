@@ -114,8 +114,17 @@ class ColumnFile:
         flat = np.frombuffer(self._section(footer.block_index, "block index"), np.uint8)
         validate_index(flat, footer.values_bytes, footer.row_count, footer.block_rows, element)
         self._flat_index = flat
+        if not self.type.has_fixed_width:
+            self._check_text_bytes()
         self._checked = np.zeros(footer.block_index.item_count, dtype=np.bool)
         self._all_checked = False
+
+    def _check_text_bytes(self) -> None:
+        """Refuse blocks that claim more bytes than all the texts take; memory is made for what they claim."""
+        claimed = int(self.index["encoded_bytes"].sum(dtype=np.int64))
+        most = self.entry.plain_bytes + 4 * len(self.index)
+        if claimed > most:
+            raise HeaderError(f"blocks of text claim {claimed} bytes, more than the {most} of all texts")
 
     @property
     def where(self) -> dict[str, str | int]:
