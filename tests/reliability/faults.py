@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -48,6 +49,7 @@ class Fault(NamedTuple):
     error: str
 
 
+@cache
 def needs_strace() -> str:
     """Give the path of strace; skip the test where there is none, or it may not trace."""
     path = shutil.which("strace")
@@ -77,7 +79,8 @@ def faults_of(path: Path, step: Step, log: Path) -> list[Fault]:
 def with_fault(path: Path, step: Step, log: Path, fault: Fault) -> str:
     """Make a change with one fault; give "done", the error that it raised, or "killed"."""
     what = "signal=KILL" if fault.error == KILL else f"error={fault.error}"
-    ended = attempt(path, step, log, "-e", f"inject={fault.call}:{what}:when={fault.number}")
+    inject = f"inject={fault.call}:{what}:when={fault.number}"
+    ended = attempt(path, step, log, "-e", f"trace={fault.call}", "-e", inject)
     hit = [line for line in log.read_text().splitlines() if "(INJECTED)" in line or "SIGKILL" in line]
     assert hit, f"{fault} never came"
     assert fault.error == KILL or str(path) in hit[0], f"{fault} came at {hit[0]}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import polars as pl
@@ -12,11 +13,19 @@ import colonnade as cn
 from databases import bits, plain
 from reliability.children import child, result_of
 from reliability.large import SLOW, new_large_database, recompress_slowly
-from reliability.numbers import LARGE_ROWS, WRITER_APPENDS
-from reliability.operations import Step, examine, new_database
-from reliability.writing import Oracle, write
+from reliability.numbers import LARGE_ROWS, RACE_SECONDS, WRITER_APPENDS
+from reliability.operations import Step, examine, leftovers, new_database
+from reliability.writing import Oracle, race, write
 
 SHORT, LONG = WRITER_APPENDS
+REFUSALS = {
+    "ConflictError",
+    "NotFoundError",  # the table was dropped
+    "ColumnNotFoundError",  # the column was dropped or renamed
+    "SchemaError",  # likewise, at ingest
+    "PlanError",  # the column was cast
+    "StaleVersionError",
+}
 
 
 def ordered(frame: pl.DataFrame) -> pl.DataFrame:
@@ -42,6 +51,22 @@ def test_what_two_writers_do_at_once_is_all_there(tmp_path: Path, other: str, ap
     assert found.problems == ()
     assert rows is not None
     assert bits(ordered(found.rows.select(rows.columns))) == bits(ordered(rows))
+
+
+@pytest.mark.parametrize("seconds", [RACE_SECONDS[0], pytest.param(RACE_SECONDS[1], marks=pytest.mark.long)])
+def test_changes_of_every_kind_at_once_are_done_or_refused(tmp_path: Path, seconds: int) -> None:
+    path = tmp_path / "db"
+    new_database(path)
+
+    with ExitStack() as started:
+        writers = [started.enter_context(child(race, path, seed, seconds)) for seed in range(3)]
+        told = [next(writer.received()) for writer in writers]
+
+    assert all(done > seconds for done, _ in told)
+    assert {error for _, refused in told for error in refused} <= REFUSALS
+    assert result_of(examine, path).problems == ()
+    time.sleep(1.1)  # what is younger than a second stays, for clocks that differ
+    assert result_of(leftovers, path) == set()
 
 
 @pytest.mark.parametrize("rounds", [SHORT, pytest.param(LONG, marks=pytest.mark.long)])

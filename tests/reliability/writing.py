@@ -32,6 +32,22 @@ def write(connection: Connection, path: Path, steps: Sequence[Step]) -> None:
         connection.send(("done", number))
 
 
+def race(connection: Connection, path: Path, seed: int, seconds: float) -> None:
+    """Make random changes for a while; tell how many were made, and the classes of errors of the others."""
+    random = np.random.default_rng(seed)
+    end = time.monotonic() + seconds
+    done, refused = 0, set()
+    while time.monotonic() < end:
+        (step,) = random_steps(random, 1)
+        try:
+            step.run(path)
+        except cn.ColonnadeError as error:
+            refused.add(type(error).__name__)
+        else:
+            done += 1
+    connection.send((done, refused))
+
+
 def make_change(connection: Connection, path: Path, step: Step) -> None:
     """Make the change when told so; tell how it ended."""
     connection.send("ready")

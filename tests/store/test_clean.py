@@ -219,3 +219,25 @@ def test_the_files_of_a_dropped_column_go_with_the_versions_that_know_it(tmp_pat
     assert not list(part.rglob("price-*.col"))
     assert len(list(part.rglob("*.col"))) == 4
     assert not verify(open_source(table.path)).findings
+
+
+def test_versions_that_another_process_removes_meanwhile_are_no_error(
+    table: TableStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    list_numbers = TableStore.numbers
+    calls = 0
+
+    def numbers(self: TableStore) -> list[int]:
+        nonlocal calls
+        calls += 1
+        found = list_numbers(self)
+        if calls == 1:
+            clean(TableStore(table.path), keep_ns=0)
+        return found
+
+    monkeypatch.setattr(TableStore, "numbers", numbers)
+    cleaned = clean(table, keep_ns=0)
+
+    assert calls > 2
+    assert cleaned == Cleaned(0, 0, 0)
+    assert list_numbers(table) == [3]

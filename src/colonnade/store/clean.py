@@ -21,7 +21,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from colonnade.errors import ColonnadeError, StaleVersionError
+from colonnade.errors import ColonnadeError, NotFoundError, StaleVersionError
 from colonnade.store.atomic import lock_alone, open_to_read, sync_folders
 from colonnade.store.filenames import (
     VERSIONS,
@@ -99,18 +99,11 @@ class _Cleaning:
         return Cleaned(versions, files, self._byte_count)
 
     def _remove_versions(self) -> int:
-        numbers = self._table.numbers()
-        outdated = [
-            number
-            for number, following in pairwise(numbers)
-            if self._table.read(following).created_ns < self._before
-        ]
-        for number in numbers[len(outdated) :]:
-            self._needed |= _named(self._table, self._table.read(number))
+        outdated = self._outdated_versions()
         count = 0
         for number in outdated:
             path = self._table.path / VERSIONS / version_name(number)
-            with contextlib.suppress(StaleVersionError):  # another process cleans, too
+            with contextlib.suppress(NotFoundError, StaleVersionError):  # another process cleans, too
                 version = self._table.read(number)
                 if self._take_version(path):
                     count += 1
@@ -121,6 +114,24 @@ class _Cleaning:
         if count and not self._is_plan:  # before the files: a power cut must not bring versions back alone
             sync_folders([self._table.path / VERSIONS], durable=self._table.durable)
         return count
+
+    def _outdated_versions(self) -> list[int]:
+        """Give the versions that are old enough to go; note what the others need."""
+        while True:
+            numbers = self._table.numbers()
+            try:
+                outdated = [
+                    number
+                    for number, following in pairwise(numbers)
+                    if self._table.read(following).created_ns < self._before
+                ]
+                for number in numbers[len(outdated) :]:
+                    self._needed |= _named(self._table, self._table.read(number))
+            except (NotFoundError, StaleVersionError):
+                if set(numbers) <= set(self._table.numbers()):
+                    raise
+                continue  # another process cleans, too
+            return outdated
 
     def _take_version(self, path: Path) -> bool:
         """Remove a version file unless a reader holds it; give whether it went, or would."""
@@ -137,20 +148,20 @@ class _Cleaning:
 
     def _candidates(self) -> Iterator[Path]:
         """Give what may be a leftover: manifests, parts, column files, and drafts of all of them."""
-        for entry in sorted(self._table.path.iterdir()):
+        for entry in _entries(self._table.path):
             if entry.name == VERSIONS:
-                yield from (path for path in sorted(entry.iterdir()) if is_temporary(path.name))
+                yield from (path for path in _entries(entry) if is_temporary(path.name))
             elif is_temporary(entry.name):
                 yield entry
             elif "=" in entry.name and entry.is_dir() and not entry.is_symlink():
                 yield from self._candidates_of_partition(entry)
 
     def _candidates_of_partition(self, partition: Path) -> Iterator[Path]:
-        for path in sorted(partition.iterdir()):
+        for path in _entries(partition):
             if path.is_symlink():
                 continue
             if is_part_name(path.name) and path in self._needed:
-                yield from (file for file in sorted(path.iterdir()) if is_column_name(file.name))
+                yield from (file for file in _entries(path) if is_column_name(file.name))
             elif is_part_name(path.name) or is_manifest_name(path.name) or is_temporary(path.name):
                 yield path
 
@@ -168,6 +179,14 @@ class _Cleaning:
                     path.parent.rmdir()  # of a partition that holds nothing else
         self._byte_count += byte_count
         return len(files)
+
+
+def _entries(folder: Path) -> list[Path]:
+    """List a folder; empty where another process has removed it."""
+    try:
+        return sorted(folder.iterdir())
+    except FileNotFoundError:
+        return []
 
 
 def _named(table: TableStore, version: Version) -> set[Path]:
