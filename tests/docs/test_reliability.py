@@ -28,4 +28,4 @@ def test_the_page_states_how_much_is_tested() -> None:
     assert cells("a long recompression") == [
         f"{rows:,} rows in each of two dates" for rows in numbers.LARGE_ROWS
     ]
-    assert cells("three writers") == [f"{seconds} seconds" for seconds in numbers.RACE_SECONDS]
+    assert cells("three writers") == [f"{changes} changes each" for changes in numbers.RACE_CHANGES]

@@ -6,6 +6,7 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -13,8 +14,8 @@ import colonnade as cn
 from databases import bits, plain
 from reliability.children import child, result_of
 from reliability.large import SLOW, new_large_database, recompress_slowly
-from reliability.numbers import LARGE_ROWS, RACE_SECONDS, WRITER_APPENDS
-from reliability.operations import Step, examine, leftovers, new_database
+from reliability.numbers import LARGE_ROWS, RACE_CHANGES, WRITER_APPENDS
+from reliability.operations import Step, examine, leftovers, new_database, random_steps
 from reliability.writing import Oracle, race, write
 
 SHORT, LONG = WRITER_APPENDS
@@ -53,16 +54,19 @@ def test_what_two_writers_do_at_once_is_all_there(tmp_path: Path, other: str, ap
     assert bits(ordered(found.rows.select(rows.columns))) == bits(ordered(rows))
 
 
-@pytest.mark.parametrize("seconds", [RACE_SECONDS[0], pytest.param(RACE_SECONDS[1], marks=pytest.mark.long)])
-def test_changes_of_every_kind_at_once_are_done_or_refused(tmp_path: Path, seconds: int) -> None:
+@pytest.mark.parametrize("changes", [RACE_CHANGES[0], pytest.param(RACE_CHANGES[1], marks=pytest.mark.long)])
+def test_changes_of_every_kind_at_once_are_done_or_refused(tmp_path: Path, changes: int) -> None:
     path = tmp_path / "db"
     new_database(path)
 
     with ExitStack() as started:
-        writers = [started.enter_context(child(race, path, seed, seconds)) for seed in range(3)]
+        writers = [
+            started.enter_context(child(race, path, random_steps(np.random.default_rng(seed), changes)))
+            for seed in range(3)
+        ]
         told = [next(writer.received()) for writer in writers]
 
-    assert all(done > seconds for done, _ in told)
+    assert all(done > changes // 4 for done, _ in told)
     assert {error for _, refused in told for error in refused} <= REFUSALS
     assert result_of(examine, path).problems == ()
     time.sleep(1.1)  # what is younger than a second stays, for clocks that differ
