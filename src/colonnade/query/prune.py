@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import polars as pl
@@ -37,6 +38,7 @@ from colonnade.store.source import PartitionSource, TableSource
 LEAF_ROWS: Final = 1 << 20  # float sums are added leaf by leaf, so tasks are cut between leaves only
 TASK_ROWS: Final = 4 * LEAF_ROWS
 Spans = NDArray[np.int64]  # shape (n, 3)
+_tables: WeakKeyDictionary[PartitionSource, SymbolTable] = WeakKeyDictionary()  # of partitions in use
 Interval = tuple[int, int]  # closed
 
 _LOWEST: Final = -(1 << 63)
@@ -121,18 +123,26 @@ class SymbolTable:
 
 
 def symbol_table(partition: PartitionSource, part_by: str) -> SymbolTable:
-    """Merge dictionaries and runs of the parts of a partition."""
-    found = [_runs_of(part, number, part_by) for number, part in enumerate(partition.parts)]
-    if len(found) == 1:
-        symbols, runs = found[0]
+    """Merge dictionaries and runs of the parts of a partition; those of several parts are kept with it."""
+    if len(partition.parts) == 1:
+        symbols, runs = _runs_of(partition.parts[0], 0, part_by)
         runs[:, 0] = np.arange(len(runs))
-    else:
-        named = pl.concat([symbols for symbols, _ in found])
-        runs = np.concatenate([runs for _, runs in found])
-        symbols = named.unique().sort(nulls_last=True)
-        runs[:, 0] = positions_of(named, symbols)
+        return _table_of(symbols, runs)
+    known = _tables.get(partition)
+    if known is not None:
+        return known
+    found = [_runs_of(part, number, part_by) for number, part in enumerate(partition.parts)]
+    named = pl.concat([symbols for symbols, _ in found])
+    runs = np.concatenate([runs for _, runs in found])
+    symbols = named.unique().sort(nulls_last=True)
+    runs[:, 0] = positions_of(named, symbols)
+    return _tables.setdefault(partition, _table_of(symbols, runs))
+
+
+def _table_of(symbols: pl.Series, runs: NDArray[np.int64]) -> SymbolTable:
     counts = np.zeros(len(symbols) + 1, dtype=np.int64)
     np.add.at(counts, runs[:, 0] + 1, runs[:, 3])
+    runs.flags.writeable = False
     return SymbolTable(symbols, np.cumsum(counts), runs)
 
 
