@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -64,14 +65,37 @@ def types_with_partition(schema: Schema) -> dict[str, ColumnType]:
 
 def read_columns(scan: Scan, names: Sequence[str]) -> pl.DataFrame:
     """Decode columns of all pieces, in logical order, conditions not asked."""
-    return (
-        pl.DataFrame([_read_column(scan, name) for name in names])
-        if names
-        else pl.DataFrame(height=scan.row_count)
-    )
+    if not names:
+        return pl.DataFrame(height=scan.row_count)
+    layout = _layout_of(scan.pieces)
+    return pl.DataFrame([_read_column(scan, name, layout) for name in names])
 
 
-def _read_column(scan: Scan, name: str) -> pl.Series:
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """How pieces are read: those of a part at a time, then put in order unless `order` is None."""
+
+    groups: list[NDArray[np.int64]]
+    order: pl.Series | None
+
+
+def _layout_of(pieces: NDArray[np.int64]) -> _Layout:
+    """Gather the pieces of each part; the order is that of the pieces, where they go back and forth."""
+    number = pieces[:, PART]
+    borders = np.flatnonzero(np.diff(number)) + 1
+    owners = number[np.concatenate([[0], borders])] if len(number) else number
+    if len(np.unique(owners)) == len(owners):
+        return _Layout(np.split(pieces, borders), None)
+    length = pieces[:, STOP] - pieces[:, START]
+    by_part = np.argsort(number, kind="stable")
+    groups = np.split(pieces[by_part], np.flatnonzero(np.diff(number[by_part])) + 1)
+    before = np.empty(len(pieces), dtype=np.int64)
+    before[by_part] = np.cumsum(length[by_part]) - length[by_part]
+    rows = rows_of(before, before + length)
+    return _Layout(groups, pl.Series(rows).cast(pl.get_index_type()))  # Polars would cast for each column
+
+
+def _read_column(scan: Scan, name: str, layout: _Layout) -> pl.Series:
     pieces, schema = scan.pieces, scan.schema
     length = pieces[:, STOP] - pieces[:, START]
     if name == schema.partition_by:
@@ -81,27 +105,9 @@ def _read_column(scan: Scan, name: str) -> pl.Series:
         return pl.Series(name, [], dtype=dtype)
     if name == schema.part_by and scan.symbols is not None:
         return symbols_of(scan.symbols, np.repeat(pieces[:, SYMBOL], length)).alias(name)
-    number = pieces[:, PART]
-    borders = np.flatnonzero(np.diff(number)) + 1
-    owners = number[np.concatenate([[0], borders])]
-    if len(np.unique(owners)) == len(owners):
-        groups = np.split(pieces, borders)
-        read = [_read_part(scan, name, int(group[0, PART]), group) for group in groups]
-        return pl.concat(read, rechunk=True).alias(name) if len(read) > 1 else read[0].alias(name)
-    return _read_interleaved(scan, name).alias(name)
-
-
-def _read_interleaved(scan: Scan, name: str) -> pl.Series:
-    """Read pieces that go back and forth between parts: part by part, then put in order."""
-    pieces = scan.pieces
-    length = pieces[:, STOP] - pieces[:, START]
-    order = np.argsort(pieces[:, PART], kind="stable")
-    borders = np.flatnonzero(np.diff(pieces[order, PART])) + 1
-    groups = np.split(pieces[order], borders)
-    series = pl.concat([_read_part(scan, name, int(group[0, PART]), group) for group in groups], rechunk=True)
-    before = np.empty(len(pieces), dtype=np.int64)
-    before[order] = np.cumsum(length[order]) - length[order]
-    return series.gather(pl.Series(rows_of(before, before + length)))
+    read = [_read_part(scan, name, int(group[0, PART]), group) for group in layout.groups]
+    series = pl.concat(read, rechunk=True) if len(read) > 1 else read[0]
+    return (series if layout.order is None else series.gather(layout.order)).alias(name)
 
 
 def _read_part(scan: Scan, name: str, number: int, pieces: NDArray[np.int64]) -> pl.Series:
