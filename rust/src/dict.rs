@@ -176,6 +176,20 @@ pub fn decode(block: &[u8], element: Element, out: &mut [u8]) -> Result<()> {
     }
 }
 
+/// Fill `out` with the value of one row, without the others.
+pub fn decode_one(block: &[u8], element: Element, rows: usize, row: usize, out: &mut [u8]) -> Result<()> {
+    let width = element.width();
+    let (count, bits) = header(block)?;
+    let values = bytes::slice(block, HEADER_BYTES, count.saturating_mul(width), "dictionary")?;
+    let rest = block.get(HEADER_BYTES + values.len()..).unwrap_or_default();
+    let code = Codes::new(bits, rows, rest)?.get(row) as usize;
+    if code >= count || out.len() != width {
+        return Err(outside(count));
+    }
+    out.copy_from_slice(bytes::slice(values, code * width, width, "dictionary")?);
+    Ok(())
+}
+
 fn fill<const N: usize>(block: &[u8], out: &mut [u8]) -> Result<()> {
     let (count, bits) = header(block)?;
     let values = bytes::slice(block, HEADER_BYTES, count.saturating_mul(N), "dictionary")?;
@@ -309,6 +323,10 @@ mod tests {
                 let mut out = vec![0; 4 * rows];
                 assert_eq!(decode(&block, Element::I32, &mut out), Ok(()));
                 assert_eq!(out, sizes(rows), "{rows}");
+                for (row, value) in out.chunks_mut(4).enumerate() {
+                    assert_eq!(decode_one(&block, Element::I32, rows, row, value), Ok(()));
+                }
+                assert_eq!(out, sizes(rows), "{rows}");
             }
         }
     }
@@ -373,6 +391,7 @@ mod tests {
     fn codes_without_a_value_are_errors() {
         let block = [1, 0, 0, 0, 8, 0, 0, 0, 42, 0, 1];
         assert!(decode(&block, Element::U8, &mut [0; 2]).is_err());
+        assert!(decode_one(&block, Element::U8, 2, 1, &mut [0]).is_err());
         let block = [1, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, b'x', 0, 1];
         assert!(decoded_texts(&block, 2, 0..2).is_err());
     }

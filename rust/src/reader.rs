@@ -170,6 +170,9 @@ impl<'a> Reader<'a> {
         let element = self.column.element;
         let width = self.fixed_width()?;
         self.column.check_rows(first_row, out.len() / width)?;
+        if out.len() == width && self.value_alone(first_row, out)? {
+            return Ok(());
+        }
         let (mut row, mut rest) = (first_row, out);
         while rest.len() >= width {
             let piece = self.piece(row, rest.len() / width)?;
@@ -274,6 +277,27 @@ impl<'a> Reader<'a> {
             Content::Pco(layout) => self.pages.integers(&layout, bytes, Element::I64, piece.start, out),
             Content::Plain | Content::Dict(_) => Err(undecoded()),
         }
+    }
+
+    /// Fill `out` with one value of a block that isn't open, where that is less work than to open it.
+    fn value_alone(&self, row: usize, out: &mut [u8]) -> Result<bool> {
+        let number = row / self.column.block_rows;
+        if self.block.is_some_and(|block| block.number == number) {
+            return Ok(false);
+        }
+        let entry = self.column.index.entry(number)?;
+        let encoding = Encoding::from_id(entry.encoding)?;
+        if entry.codec != Codec::None as u8 || !matches!(encoding, Encoding::Dict | Encoding::Runs) {
+            return Ok(false);
+        }
+        let (stored, row) = (entry.stored(self.column.stored)?, row % self.column.block_rows);
+        let (element, rows) = (self.column.element, entry.rows as usize);
+        let decoded = if encoding == Encoding::Dict {
+            dict::decode_one(stored, element, rows, row, out)
+        } else {
+            runs::decode_one(stored, element, row, out)
+        };
+        decoded.map(|()| true).map_err(|failure| located(failure, number))
     }
 
     /// Bytes of one value; an error for text.

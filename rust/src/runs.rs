@@ -61,6 +61,20 @@ pub fn decode(block: &[u8], element: Element, out: &mut [u8]) -> Result<()> {
     }
 }
 
+/// Fill `out` with the value of one row, without the others.
+pub fn decode_one(block: &[u8], element: Element, row: usize, out: &mut [u8]) -> Result<()> {
+    let width = element.width();
+    let count = bytes::u32_at(block, 0, "block of runs")? as usize;
+    let ends = bytes::slice(block, HEADER_BYTES, count.saturating_mul(END_BYTES), "ends of runs")?;
+    let run = ends.as_chunks::<END_BYTES>().0.partition_point(|end| u32::from_le_bytes(*end) as usize <= row);
+    let start = HEADER_BYTES + ends.len() + run * width;
+    if run >= count || out.len() != width {
+        return Err(KernelError::Corrupt(format!("row {row} lies in none of {count} runs")));
+    }
+    out.copy_from_slice(bytes::slice(block, start, width, "values of runs")?);
+    Ok(())
+}
+
 fn fill<const N: usize>(block: &[u8], out: &mut [u8]) -> Result<()> {
     let what = "block of runs";
     let count = bytes::u32_at(block, 0, what)? as usize;
@@ -121,6 +135,16 @@ mod tests {
         let mut out = [0; 32];
         assert_eq!(decode(&encoded(), Element::I32, &mut out), Ok(()));
         assert_eq!(out.to_vec(), bytes_of(&[7, 7, 7, 7, -1, -1, -1, 9]));
+    }
+
+    #[test]
+    fn each_value_comes_back_alone() {
+        let mut out = [0; 32];
+        for (row, value) in out.chunks_mut(4).enumerate() {
+            assert_eq!(decode_one(&encoded(), Element::I32, row, value), Ok(()));
+        }
+        assert_eq!(out.to_vec(), bytes_of(&[7, 7, 7, 7, -1, -1, -1, 9]));
+        assert!(decode_one(&encoded(), Element::I32, 8, &mut [0; 4]).is_err());
     }
 
     #[test]
