@@ -127,7 +127,7 @@ def test_no_columns_are_none_chosen():
 
 
 def test_large_sample_is_thinned_out():
-    assert Sample.of(pl.Series(np.arange(1_000_000)), ColumnType("int64")).rows == 1 << 15
+    assert Sample.of(pl.Series(np.arange(1_000_000)), ColumnType("int64")).rows == 1 << 16
 
 
 def test_estimate_of_what_stays_plain_is_that_of_plain():

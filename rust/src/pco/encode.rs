@@ -18,8 +18,10 @@ const MOST_EXCEPTIONS: usize = 16;
 const LAST_FAST_LEVEL: usize = 7;
 /// Differences of differences are the most that is tried at a fast level.
 const MOST_DIFFERENCES: usize = 2;
-/// Values from which the order of differences is chosen at a fast level.
-const SAMPLE_ROWS: usize = 2 * PAGE_ROWS;
+/// Stretches of values from which the order of differences is chosen at a fast level, spread over the block.
+const SAMPLE_STRETCHES: usize = 4;
+/// Values of such a stretch.
+const STRETCH_ROWS: usize = PAGE_ROWS / 2;
 
 /// Encode plain values with a level from 0 to 12; `None` where the block would not be smaller than they are.
 pub fn encode(values: &[u8], element: Element, level: i32) -> Result<Option<Vec<u8>>> {
@@ -164,12 +166,13 @@ fn config_for<T: Number>(numbers: &[T], level: usize) -> Result<ChunkConfig> {
         return Ok(config);
     }
     let config = config.with_mode_spec(ModeSpec::Classic);
-    let start = numbers.len().saturating_sub(SAMPLE_ROWS) / 2;
-    let sample = numbers.get(start..numbers.len().min(start + SAMPLE_ROWS)).unwrap_or_default();
+    let distance = numbers.len().div_ceil(SAMPLE_STRETCHES).max(STRETCH_ROWS);
+    let stretches = numbers.chunks(distance).flat_map(|stretch| stretch.iter().take(STRETCH_ROWS));
+    let sample: Vec<T> = stretches.copied().collect();
     let mut best = None;
     for order in 0..=MOST_DIFFERENCES {
         let config = config.clone().with_delta_spec(DeltaSpec::TryConsecutive(order));
-        let chunk = FileCompressor::default().chunk_compressor(sample, &config).map_err(failure)?;
+        let chunk = FileCompressor::default().chunk_compressor(&sample, &config).map_err(failure)?;
         let size = chunk.meta_size_hint() + chunk.page_size_hint(0);
         match best {
             Some((smallest, _)) if smallest <= size => break,

@@ -134,8 +134,8 @@ def choose_together(
 
     Notes
     -----
-    A column is encoded in up to seven ways, from 32,768 of its values: a few ms for ``fastest`` and
-    ``balanced``, some 20 ms for ``smallest``.
+    A column is encoded in up to seven ways, from 65,536 of its values: a few ms for ``fastest`` and
+    ``balanced``, some 40 ms for ``smallest``.
     """
     if goal not in GOALS:
         raise CompressionError(f"unknown goal {goal!r}; there are {', '.join(GOALS)}")

@@ -18,7 +18,7 @@ from colonnade.kernels import encode_blocks, encode_string_blocks
 from colonnade.schema import ColumnType
 
 _RUNS: Final = 4  # pieces of a sample, spread over the values
-_RUN_ROWS: Final = 8 << 10
+_RUN_ROWS: Final = 16 << 10
 _TEXT_ROW_BYTES: Final = 16  # what a text counts in the size of a block
 _OFFSET_BYTES: Final = 4  # of each text in a plain block
 
