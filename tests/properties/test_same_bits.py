@@ -16,7 +16,8 @@ from reference.sums import LANES, LEAF_ROWS
 ROWS = 30_000
 STORED = (
     "plain", "plain@4KiB", "plain@1MiB", "bitpack", "bitpack@4KiB", "bitpack@1MiB",
-    "lz4@16KiB", "zstd:1", "zstd:-5@4KiB", "bitpack+lz4@64KiB", "bitpack+zstd:3@1MiB",
+    "pco:8@64KiB", "pco:4", "dict", "dict@4KiB", "runs@16KiB", "bytes+lz4", "dict+zstd:1@1MiB", "snappy",
+    "gzip:1@4KiB", "qipc", "lz4@16KiB", "zstd:1", "zstd:-5@4KiB", "bitpack+lz4@64KiB", "bitpack+zstd:3@1MiB",
 )  # fmt: skip
 PIECES = (
     [(0, 10), (10, ROWS)],

@@ -50,7 +50,7 @@ def sides(draw, *, most=60):
     times=sides(),
     strategy=st.sampled_from(STRATEGIES),
     tolerance=st.sampled_from([None, 0, 2, 50]),
-    encoding=st.sampled_from(["plain", "bitpack"]),
+    encoding=st.sampled_from(["plain", "bitpack", "pco", "dict", "runs", "bytes"]),
     budget=st.sampled_from([1, 10, 1 << 22]),
 )
 def test_join_by_time_is_that_of_the_reference(times, strategy, tolerance, encoding, budget):

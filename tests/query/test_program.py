@@ -97,7 +97,7 @@ def pieces_of(runs):
     market=markets(),
     rule=st.sampled_from(["runs", "hash"]),
     condition=st.booleans(),
-    encoding=st.sampled_from(["plain", "bitpack"]),
+    encoding=st.sampled_from(["plain", "bitpack", "pco", "dict", "runs", "bytes"]),
     codec=st.sampled_from(["none", "lz4"]),
     block_rows=st.sampled_from([512, 4096]),
     capacity=st.sampled_from([1, 2, 7, 10_000]),

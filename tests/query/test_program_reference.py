@@ -294,7 +294,7 @@ def random_pieces(rng):
 @given(
     seed=st.integers(0, 2**40),
     rule=st.sampled_from(["runs", "hash"]),
-    encoding=st.sampled_from(["plain", "bitpack"]),
+    encoding=st.sampled_from(["plain", "bitpack", "pco", "dict", "runs", "bytes"]),
     codec=st.sampled_from(["none", "zstd"]),
     capacity=st.sampled_from([1, 3, 5_000]),
     budget=st.sampled_from([1, 1 << 22]),

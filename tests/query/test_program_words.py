@@ -176,7 +176,7 @@ def test_sums_do_not_depend_on_task_cuts_at_leaf_ends():
     seed=st.integers(0, 2**32),
     value=st.integers(-50, 450),
     side=st.sampled_from(["left", "right"]),
-    encoding=st.sampled_from(["plain", "bitpack"]),
+    encoding=st.sampled_from(["plain", "bitpack", "pco", "dict", "runs", "bytes"]),
     kind=st.sampled_from(["i8", "i4", "u8"]),
 )
 def test_search_finds_what_numpy_finds(seed, value, side, encoding, kind):
