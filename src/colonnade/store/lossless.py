@@ -11,13 +11,17 @@ from colonnade.schema import ColumnType
 from colonnade.store.column_values import canonical_type
 
 _TEXTS: Final = ("symbol", "string", "char")
+_WAYS: Final = {
+    ("number", "number"), ("number", "bool"), ("number", "text"),
+    ("bool", "number"), ("text", "text"), ("text", "number"),
+}  # fmt: skip
 _ONE_CHAR: Final = r"(?s)^[\x{01}-\x{FF}]$"  # chars are Latin-1, and U+0000 stands for null
 
 
 def check_way(have: ColumnType, want: ColumnType, *, column: str) -> None:
     """Raise `ColumnTypeError` where values of one type never become another."""
-    if _class_of(have) is None or _class_of(want) is None:
-        ways = "numbers and bools become each other and text, texts become each other and numbers"
+    if (_class_of(have), _class_of(want)) not in _WAYS:
+        ways = "numbers become numbers, bools and texts, bools become numbers, texts become texts and numbers"
         raise ColumnTypeError(f"column {column!r} has type {have}, which doesn't become {want}: {ways}")
 
 
@@ -57,4 +61,4 @@ def converted(values: pl.Series, have: ColumnType, want: ColumnType) -> pl.Serie
 def _class_of(kind: ColumnType) -> str | None:
     if kind.kind in _TEXTS:
         return "text"
-    return "number" if kind.is_numeric or kind.kind == "bool" else None
+    return "number" if kind.is_numeric else "bool" if kind.kind == "bool" else None
