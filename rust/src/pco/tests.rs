@@ -194,18 +194,46 @@ fn block_cut_at_every_byte_is_an_error() {
     }
 }
 
+/// Values of each way in which pcodec treats numbers: differences, two parts, copies from further back, multiples and
+/// narrow floats.
+fn values_of_each_mode() -> [(Element, Vec<u8>); 5] {
+    let steps = noise(21).zip(noise(22)).take(6_000);
+    let clocks: Vec<i64> =
+        steps.map(|(a, b)| ((a % 5_000) * 1_000 + (b % 7 / 6) * (b % 999)) as i64).collect();
+    let repeated: Vec<i64> = noise(23).take(100).map(|number| number as i64).collect::<Vec<_>>().repeat(60);
+    let multiples: Vec<f64> =
+        noise(24).take(6_000).map(|n| (n % 900) as f64 * std::f64::consts::PI).collect();
+    let narrow: Vec<f64> = noise(25).take(6_000).map(|n| f64::from((n as f32).ln())).collect();
+    [
+        (Element::F64, small_block().1),
+        (Element::I64, integers(&clocks)),
+        (Element::I64, integers(&repeated)),
+        (Element::F64, floats(&multiples)),
+        (Element::F64, floats(&narrow)),
+    ]
+}
+
+#[test]
+fn values_of_each_mode_come_back() {
+    for (element, values) in values_of_each_mode() {
+        check(&values, element);
+    }
+}
+
 #[test]
 fn flipped_bits_give_values_or_an_error() {
-    let (block, values) = small_block();
-    for (position, bit) in noise(8).zip(noise(12)).take(4_000) {
-        let mut damaged = block.clone();
-        let at = position as usize % block.len();
-        // The header and the description decide what happens, so most of the flips go there.
-        let at = if bit % 4 == 0 { at } else { at % 300 };
-        if let Some(byte) = damaged.get_mut(at) {
-            *byte ^= 1 << (bit % 8);
+    for (element, values) in values_of_each_mode() {
+        let block = encoded(&values, element);
+        for (position, bit) in noise(8).zip(noise(12)).take(1_000) {
+            let mut damaged = block.clone();
+            let at = position as usize % block.len();
+            // The header and the description decide what happens, so most of the flips go there.
+            let at = if bit % 4 == 0 { at } else { at % 300 };
+            if let Some(byte) = damaged.get_mut(at) {
+                *byte ^= 1 << (bit % 8);
+            }
+            let _any = decoded(&damaged, element, values.len() / 8);
         }
-        let _any = decoded(&damaged, Element::F64, values.len() / 8);
     }
 }
 
