@@ -97,6 +97,23 @@ QUERIES = {
     "narrow equal": lambda t: t.where(price=100.5, size=cn.between(3, 70)).select("price", "size"),
     "narrow above": lambda t: t.where(col("small") > 150).select("small"),
     "calculated": lambda t: t.select("sym", x=col("price") * col("size"), y=col("fee") * 2 + col("small")),
+    "text": lambda t: t.group_by("sym").agg(n=col("note").count(), f=col("note").first()),
+    "text equal": lambda t: t.where(note="x").select("note"),
+    "truth": lambda t: t.where(col("flag")).group_by("sym").agg(n=cn.len()),
+    "not": lambda t: t.where(~col("flag")).select("flag", "sym"),
+    "narrow any of": lambda t: t.where(small=[1, 2, 3], size=[5, 6]).select("small"),
+    "time between": lambda t: t.where(seen=cn.between("09:40", "10:10")).group_by("sym").agg(n=cn.len()),
+    "bucket": lambda t: t.group_by("sym", col("seen").bucket("5m")).agg(n=cn.len(), p=col("price").max()),
+    "two columns": lambda t: t.where(col("fee") < col("price")).select("fee", "price"),
+    "narrow calculated": lambda t: t.select(
+        a=-col("small"), b=col("small") + 200, c=col("size") / col("small")
+    ),
+    "by absent in one day": lambda t: t.where(date=DAYS[0]).group_by("venue").agg(p=col("price").sum()),
+    "as-of by absent": lambda t: (
+        t.where(date=DAYS[1])
+        .select("sym", "time", "venue")
+        .asof_join(t.select("sym", "time", "venue", "price"), by=["sym", "venue"], on="time")
+    ),
     "whole day": lambda t: t.where(date=DAYS[0]).bars("1m"),
     "bars": lambda t: t.bars("1m"),
     "bars in time": lambda t: t.where(time=cn.between("09:40", "10:20")).bars("5m"),
