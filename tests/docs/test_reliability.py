@@ -28,4 +28,5 @@ def test_the_page_states_how_much_is_tested() -> None:
     assert cells("a long recompression") == [
         f"{rows:,} rows in each of two dates" for rows in numbers.LARGE_ROWS
     ]
+    assert cells("copies") == [f"{copies} copies" for copies in numbers.COPIES]
     assert cells("three writers") == [f"{changes} changes each" for changes in numbers.RACE_CHANGES]

@@ -17,4 +17,5 @@ LENGTH_STRIDE: Final = (31, 1)
 READER_SECONDS: Final = (2, 30)
 WRITER_APPENDS: Final = (10, 100)  # of each of two writers
 LARGE_ROWS: Final = (50_000, 1_000_000)  # in each of two dates
+COPIES: Final = (2, 40)
 RACE_CHANGES: Final = (20, 500)  # of each of three writers

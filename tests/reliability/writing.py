@@ -32,6 +32,13 @@ def write(connection: Connection, path: Path, steps: Sequence[Step]) -> None:
         connection.send(("done", number))
 
 
+def copy(connection: Connection, path: Path, destination: Path) -> None:
+    """Copy a database; tell the beginning and the end."""
+    connection.send("begun")
+    cn.open(path).copy(destination)
+    connection.send("done")
+
+
 def race(connection: Connection, path: Path, steps: Sequence[Step]) -> None:
     """Make changes beside others; tell how many were made, and the classes of errors of the rest."""
     done, refused = 0, set()
