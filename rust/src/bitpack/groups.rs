@@ -1,7 +1,7 @@
 //! Rows of a bit-packed block, group by group; remembers the last group that was wanted in part.
 
 use super::decode::{self, Scratch};
-use super::layout::{Layout, Mode};
+use super::layout::Layout;
 use crate::column::{Element, VECTOR_ROWS};
 use crate::error::Result;
 use crate::plain;
@@ -127,8 +127,14 @@ impl GroupReader {
             let Some((head, tail)) = rest.split_at_mut_checked(part.count.max(1) * width) else { break };
             let stop = part.start + part.count;
             let is_held = self.held == Some((span.block, part.group));
-            if part.count == 1 && layout.mode == Mode::Frame && !is_held {
-                decode::one_value(layout, block, element, part.group, part.start, head)?;
+            if part.count == part.size {
+                let scratch = self.scratch.get_or_insert_with(Scratch::new);
+                decode::plain_values(layout, block, element, part.group, scratch, head)?;
+            } else if part.count == 1
+                && !is_held
+                && decode::one_value(layout, block, element, part.group, part.start, head)?
+            {
+                // A point read: the group stays packed.
             } else if matches!(element, Element::F32 | Element::F64) {
                 self.hold_floats(layout, block, element, span.block, &part)?;
                 plain::write_floats(element, self.floats.get(part.start..stop).unwrap_or_default(), head);

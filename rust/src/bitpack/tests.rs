@@ -79,7 +79,9 @@ fn rising_numbers_are_packed_as_deltas() {
         (0..3000).map(|row| 1_700_000_000_000_000_000 + row * 1_000_003 + row % 7).collect();
     let bytes = plain(&values, i64::to_le_bytes);
     let block = encoded(&bytes, Element::I64);
-    assert_eq!(Layout::parse(&block, Element::I64, 3000).map(|layout| layout.mode), Ok(Mode::Delta));
+    let group = Layout::parse(&block, Element::I64, 3000)
+        .and_then(|layout| layout.group(&block, Element::I64, 1).map(|group| group.mode));
+    assert_eq!(group, Ok(layout::Mode::Delta));
     assert!(block.len() < 3000 / 2 + 200, "{}", block.len());
     assert!(decoded(&block, Element::I64, 3000) == Ok(bytes));
 }
@@ -177,8 +179,204 @@ fn one_value_is_the_same_as_in_its_group() {
     }
 }
 
+#[test]
+fn far_values_do_not_widen_their_group() {
+    for far in [i64::MAX, i64::MIN, -1 << 40] {
+        let values: Vec<i64> =
+            (0..2048).map(|row| if row % 400 == 7 { far } else { 5000 + row % 60 }).collect();
+        let bytes = plain(&values, i64::to_le_bytes);
+        let block = encoded(&bytes, Element::I64);
+        assert!(block.len() < 2048 * 7 / 8, "{} with {far}", block.len());
+        assert!(decoded(&block, Element::I64, values.len()) == Ok(bytes), "{far}");
+    }
+}
+
+#[test]
+fn far_deltas_do_not_widen_their_group() {
+    let mut time = 0_i64;
+    let values: Vec<i64> = numbers(8, 2046)
+        .iter()
+        .enumerate()
+        .map(|(row, gap)| {
+            time += if row % 300 == 0 { 1 << 45 } else { *gap as i64 };
+            time
+        })
+        .collect();
+    let bytes = plain(&values, i64::to_le_bytes);
+    let block = encoded(&bytes, Element::I64);
+    assert!(block.len() < 2048 * 9 / 8 + 200, "{}", block.len());
+    assert!(decoded(&block, Element::I64, values.len()) == Ok(bytes));
+}
+
+#[test]
+fn a_common_divisor_is_taken_out() {
+    for divisor in [1000, 12, 1 << 20, 999_999_937 * 4096] {
+        for offset in [0, -7, i64::MIN + 5] {
+            let values: Vec<i64> =
+                numbers(8, 2046).iter().map(|number| offset.wrapping_add(*number as i64 * divisor)).collect();
+            let bytes = plain(&values, i64::to_le_bytes);
+            let block = encoded(&bytes, Element::I64);
+            assert!(block.len() < 2048 * 8 / 8 + 100, "{} with {divisor}", block.len());
+            assert!(decoded(&block, Element::I64, values.len()) == Ok(bytes), "{divisor} {offset}");
+        }
+    }
+}
+
+#[test]
+fn sizes_in_lots_take_the_bits_of_their_lots() {
+    let values: Vec<i32> = numbers(5, 2046).iter().map(|lots| *lots as i32 * 100).collect();
+    let bytes = plain(&values, i32::to_le_bytes);
+    let block = encoded(&bytes, Element::I32);
+    assert!(block.len() < 2048 * 5 / 8 + 100, "{}", block.len());
+    assert!(decoded(&block, Element::I32, values.len()) == Ok(bytes));
+}
+
+#[test]
+fn a_group_with_a_value_that_is_no_multiple_comes_back() {
+    let values: Vec<i64> = (0..4096).map(|row| if row == 2500 { 77 } else { row % 50 * 1_000_000 }).collect();
+    let bytes = plain(&values, i64::to_le_bytes);
+    assert!(decoded(&encoded(&bytes, Element::I64), Element::I64, values.len()) == Ok(bytes));
+}
+
+#[test]
+fn a_value_that_stands_for_nothing_takes_a_bit() {
+    for nothing in [0, i64::MIN, i64::MAX] {
+        let values: Vec<i64> = numbers(10, 2046)
+            .iter()
+            .enumerate()
+            .map(
+                |(row, number)| {
+                    if row % 3 == 0 { 34_200_000_000_000 + *number as i64 * 1000 } else { nothing }
+                },
+            )
+            .collect();
+        let bytes = plain(&values, i64::to_le_bytes);
+        let block = encoded(&bytes, Element::I64);
+        assert!(block.len() < 2048 / 8 + 4 * 256 * 10 / 8 + 100, "{} with {nothing}", block.len());
+        assert!(decoded(&block, Element::I64, values.len()) == Ok(bytes), "{nothing}");
+    }
+}
+
+#[test]
+fn prices_between_zeros_come_back() {
+    let values: Vec<f64> =
+        (0..3000).map(|row| if row % 2 == 0 { 0.0 } else { f64::from(18_700 + row % 90) / 100.0 }).collect();
+    let bytes = plain(&values, f64::to_le_bytes);
+    let block = encoded(&bytes, Element::F64);
+    assert!(block.len() < 3000 * 5 / 8 + 200, "{}", block.len());
+    assert!(decoded(&block, Element::F64, values.len()) == Ok(bytes));
+}
+
+#[test]
+fn frequent_bytes_take_few_bits() {
+    let values: Vec<u8> = numbers(8, 4094)
+        .iter()
+        .map(|number| match number {
+            0..=200 => b'N',
+            201..=240 => b' ',
+            241..=250 => 0xff,
+            _ => b'A' + *number as u8 % 5,
+        })
+        .collect();
+    for element in [Element::U8, Element::I8] {
+        let block = encoded(&values, element);
+        assert!(block.len() < 4096 * 3 / 8, "{}", block.len());
+        assert!(decoded(&block, element, values.len()) == Ok(values.clone()));
+    }
+}
+
+#[test]
+fn all_bytes_come_back() {
+    for step in [1, 3] {
+        let values: Vec<u8> = (0..3000_u32).map(|row| (row / 8 * step) as u8).collect();
+        let block = encoded(&values, Element::U8);
+        assert!(block.is_empty() || decoded(&block, Element::U8, values.len()) == Ok(values));
+    }
+}
+
+#[test]
+fn registers_are_the_plain_values() {
+    for (block, element) in small_blocks() {
+        let rows = rows_of(&block);
+        let bytes = decoded(&block, element, rows).unwrap_or_default();
+        let layout = Layout::parse(&block, element, rows);
+        assert!(layout.is_ok());
+        let Ok(layout) = layout else { continue };
+        let (mut reader, span) = (GroupReader::default(), Span { block: 0, start: 0 });
+        if matches!(element, Element::F32 | Element::F64) {
+            let (mut found, mut expected) = (vec![0.0; rows], vec![0.0; rows]);
+            assert_eq!(reader.floats(&layout, &block, element, span, &mut found), Ok(()));
+            crate::plain::floats(element, &bytes, &mut expected);
+            assert_eq!(found.map_bits(), expected.map_bits(), "{element:?}");
+        } else {
+            let (mut found, mut expected) = (vec![0; rows], vec![0; rows]);
+            assert_eq!(reader.integers(&layout, &block, element, span, &mut found), Ok(()));
+            crate::plain::integers(element, &bytes, &mut expected);
+            assert_eq!(found, expected, "{element:?}");
+        }
+    }
+}
+
+/// Floats compared by their bits, as NaN is equal to none.
+trait MapBits {
+    fn map_bits(&self) -> Vec<u64>;
+}
+
+impl MapBits for Vec<f64> {
+    fn map_bits(&self) -> Vec<u64> {
+        self.iter().map(|value| value.to_bits()).collect()
+    }
+}
+
+/// A block of layout 0, as format 1 has them: numbers of 8 bits from a base of 1000.
+fn old_block(mode: u8, numbers: &[u64]) -> Vec<u8> {
+    let mut block = vec![0, mode, 0, 0];
+    let mut packed = Vec::new();
+    numbers.chunks(256).for_each(|sub_block| pack::pack_sub_block(8, sub_block, &mut packed));
+    for count in [numbers.len(), 0, packed.len()] {
+        block.extend_from_slice(&(count as u32).to_le_bytes());
+    }
+    for group in 0..numbers.len().div_ceil(1024) {
+        block.extend_from_slice(&1000_i64.to_le_bytes());
+        block.extend_from_slice(&(group as u32 * 1024).to_le_bytes());
+        block.extend_from_slice(&[8, 0, 0, 0]);
+        if mode == 1 {
+            block.extend_from_slice(&(-5_i64).to_le_bytes());
+        }
+    }
+    block.extend_from_slice(&packed);
+    block
+}
+
+#[test]
+fn blocks_of_layout_0_stay_readable() {
+    let mut offsets = numbers(8, 1998);
+    let frames: Vec<i64> = offsets.iter().map(|offset| 1000 + *offset as i64).collect();
+    let block = old_block(0, &offsets);
+    assert_eq!(decoded(&block, Element::I64, 2000), Ok(plain(&frames, i64::to_le_bytes)));
+    for group in offsets.chunks_mut(1024) {
+        group.iter_mut().take(1).for_each(|first| *first = 0);
+    }
+    let mut deltas = Vec::new();
+    for group in offsets.chunks(1024) {
+        let mut last = -5 - 1000;
+        deltas.extend(group.iter().map(|offset| {
+            last += 1000 + *offset as i64;
+            last
+        }));
+    }
+    let block = old_block(1, &offsets);
+    assert_eq!(decoded(&block, Element::I64, 2000), Ok(plain(&deltas, i64::to_le_bytes)));
+}
+
 /// A small block of each kind and mode.
 fn small_blocks() -> Vec<(Vec<u8>, Element)> {
+    let sparse: Vec<i64> =
+        (0..300).map(|row| if row % 3 == 0 { 0 } else { 34_200_000_000_000 + row * row * 1000 }).collect();
+    let far: Vec<i32> = (0..300).map(|row| if row % 70 == 9 { -1 << 30 } else { row % 7 }).collect();
+    let letters: Vec<u8> =
+        (0..600_u32).map(|row| if row % 25 == 3 { b'A' + (row / 25) as u8 % 12 } else { b'N' }).collect();
+    let narrow: Vec<f32> = (0..300_u16).map(|row| f32::from(row % 40) / 8.0).collect();
     let rising: Vec<i64> = (0..90).map(|row| row * 1_000_003).collect();
     let mixed: Vec<i32> = (0..300).map(|row| row % 7).collect();
     let mut prices: Vec<f64> = (0..300).map(|row| f64::from(row) / 100.0).collect();
@@ -187,8 +385,14 @@ fn small_blocks() -> Vec<(Vec<u8>, Element)> {
         (encoded(&plain(&rising, i64::to_le_bytes), Element::I64), Element::I64),
         (encoded(&plain(&mixed, i32::to_le_bytes), Element::I32), Element::I32),
         (encoded(&plain(&prices, f64::to_le_bytes), Element::F64), Element::F64),
+        (encoded(&plain(&sparse, i64::to_le_bytes), Element::I64), Element::I64),
+        (encoded(&plain(&far, i32::to_le_bytes), Element::I32), Element::I32),
+        (encoded(&letters, Element::U8), Element::U8),
+        (encoded(&plain(&narrow, f32::to_le_bytes), Element::F32), Element::F32),
+        (old_block(1, &[0, 3, 200, 7]), Element::I64),
     ];
-    assert!(blocks.iter().all(|(block, _)| !block.is_empty()));
+    let empty = blocks.iter().find(|(block, _)| block.is_empty());
+    assert_eq!(empty.map(|(_, element)| element), None);
     blocks
 }
 
