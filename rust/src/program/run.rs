@@ -107,8 +107,7 @@ pub fn run(
             .zip(&program.classes)
             .map(|(instruction, class)| Register::new(*instruction, *class))
             .collect(),
-        cursors: Vec::new(),
-        open_part: None,
+        cursors: OpenParts::default(),
         selected: Vec::with_capacity(VECTOR_ROWS),
         runs: Runs::default(),
         assigned: Assigned::default(),
@@ -175,6 +174,45 @@ fn needed(program: &Program, registers: &[usize]) -> Result<Vec<bool>> {
     Ok(marks)
 }
 
+/// Parts whose cursors are kept while others are read.
+const KEPT_PARTS: usize = 16;
+
+/// The cursors of the parts that were read last.
+///
+/// The rows of a symbol go from part to part, so each part is read a little at a time; a cursor that is kept
+/// still holds the block that it decoded.
+#[derive(Default)]
+struct OpenParts<'a> {
+    parts: Vec<(usize, Vec<Cursor<'a>>)>,
+    now: usize,
+}
+
+impl<'a> OpenParts<'a> {
+    /// Read a part that is open from now on; false where it isn't.
+    fn turn_to(&mut self, part: usize) -> bool {
+        if self.parts.get(self.now).is_some_and(|(open, _)| *open == part) {
+            return true;
+        }
+        let found = self.parts.iter().position(|(open, _)| *open == part);
+        self.now = found.unwrap_or(self.now);
+        found.is_some()
+    }
+
+    /// Open a part and read it from now on; the one opened first goes where there are too many.
+    fn open(&mut self, part: usize, cursors: Vec<Cursor<'a>>) {
+        if self.parts.len() == KEPT_PARTS {
+            self.parts.remove(0);
+        }
+        self.now = self.parts.len();
+        self.parts.push((part, cursors));
+    }
+
+    /// The cursors of the part that is read.
+    fn now(&mut self) -> &mut [Cursor<'a>] {
+        self.parts.get_mut(self.now).map_or(&mut [], |(_, cursors)| cursors)
+    }
+}
+
 struct Run<'p, 'a> {
     program: &'p Program,
     parts: &'p [Vec<Column<'a>>],
@@ -185,8 +223,7 @@ struct Run<'p, 'a> {
     emitted: usize,
     plan: Order,
     registers: Vec<Register<'a>>,
-    cursors: Vec<Cursor<'a>>,
-    open_part: Option<usize>,
+    cursors: OpenParts<'a>,
     selected: Vec<u16>,
     runs: Runs,
     assigned: Assigned,
@@ -285,9 +322,9 @@ impl<'a> Run<'_, 'a> {
         self.state.header[LEAF] = step.leaf;
     }
 
-    /// Make cursors of the part's columns.
+    /// Make the part the one that is read, with the cursors that it had before where they are still open.
     fn open_part(&mut self, part: usize) -> Result<()> {
-        if self.open_part == Some(part) {
+        if self.cursors.turn_to(part) {
             return Ok(());
         }
         let columns = self.parts.get(part).ok_or_else(|| {
@@ -296,8 +333,7 @@ impl<'a> Run<'_, 'a> {
                 self.parts.len()
             ))
         })?;
-        self.open_part = None;
-        self.cursors.clear();
+        let mut cursors = Vec::with_capacity(self.program.columns.len());
         for position in &self.program.columns {
             let column = columns.get(*position).ok_or_else(|| {
                 KernelError::InvalidArgument(format!(
@@ -305,9 +341,9 @@ impl<'a> Run<'_, 'a> {
                     columns.len()
                 ))
             })?;
-            self.cursors.push(Cursor::new(*column)?);
+            cursors.push(Cursor::new(*column)?);
         }
-        self.open_part = Some(part);
+        self.cursors.open(part, cursors);
         Ok(())
     }
 
@@ -338,7 +374,7 @@ impl<'a> Run<'_, 'a> {
             let instruction = self.program.instructions.get(*number).ok_or_else(lost_register)?;
             let (before, own) = self.registers.split_at_mut_checked(*number).ok_or_else(lost_register)?;
             let own = own.first_mut().ok_or_else(lost_register)?;
-            vector::run(*instruction, before, own, &mut self.cursors, &self.program.constants, place)?;
+            vector::run(*instruction, before, own, self.cursors.now(), &self.program.constants, place)?;
         }
         Ok(())
     }
