@@ -7,6 +7,7 @@ in `OPERATIONS`.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,6 +96,24 @@ def append(db: cn.Database, random: Generator) -> None:
 def appended(rows: Rows, random: Generator) -> Rows:
     frame = drawn(random, Layout.of_rows(rows))
     return frame if rows is None else pl.concat([rows, frame])
+
+
+def append_drifted(db: cn.Database, random: Generator) -> None:
+    if "trade" in db:
+        with warnings.catch_warnings(action="ignore"):  # that a column is missing
+            db["trade"].append(drifted(random), new_columns="add", widen=True)
+
+
+def appended_drifted(rows: Rows, random: Generator) -> Rows:
+    if rows is None:
+        return None
+    return pl.concat([rows.with_columns(pl.col("size").cast(pl.Int64)), drifted(random)], how="diagonal")
+
+
+def drifted(random: Generator) -> pl.DataFrame:
+    """Make trades that lack a column, have new ones, and wide sizes."""
+    layout = Layout(["sym", "time", "price", "size", *EXTRA], pl.Int64())
+    return drawn(random, layout)
 
 
 def replace(db: cn.Database, random: Generator) -> None:
@@ -230,6 +249,7 @@ class Operation:
 
 OPERATIONS: Final = {
     "append": Operation(append, appended, weight=6),
+    "append with other columns": Operation(append_drifted, appended_drifted),
     "replace": Operation(replace, replaced, weight=3),
     "compact": Operation(compact, unchanged, weight=2),
     "recompress": Operation(recompress, unchanged),
