@@ -190,3 +190,14 @@ def test_a_wrong_word_is_refused(table):
         table.recompress("lz4", columns="prise")
     with pytest.raises(cn.SchemaError, match="durability"):
         table.compact(durability="none")
+
+
+def test_replacing_takes_the_place_of_all_rows_of_the_dates(table):
+    other = ticks(50, days=1, seed=9)
+
+    table.replace(other)
+
+    assert table.where(date=DAY).collect().height == 50
+    assert table.partitions["date"].to_list() == [DAY, dt.date(2024, 1, 3), dt.date(2024, 1, 4)]
+    with pytest.raises(cn.PlanError, match="can't change"):
+        table.at(version=1).replace(other)

@@ -141,11 +141,18 @@ class Table:
 
     def append(self, frame: Any, **options: Any) -> Any:  # noqa: ANN401 - a frame, a path
         """Add rows; the same as ``db.ingest(name, frame, mode="append")``."""
+        return self._ingested(frame, "append", options)
+
+    def replace(self, frame: Any, **options: Any) -> Any:  # noqa: ANN401 - a frame, a path
+        """Put rows in the place of all that their dates hold; ``db.ingest(name, frame, mode="replace")``."""
+        return self._ingested(frame, "replace", options)
+
+    def _ingested(self, frame: Any, mode: str, options: Mapping[str, Any]) -> Any:  # noqa: ANN401
         if self._ingest is None:
             raise PlanError(
                 f"table {self.name!r} is shown at version {self._ref.version}, which can't change"
             )
-        return self._ingest(self.name, frame, mode="append", **options)
+        return self._ingest(self.name, frame, mode=mode, **options)
 
     def add_column(self, name: str, type: str) -> None:  # noqa: A002 - the word of the public surface
         """Add a column: null in the rows that are there, whose files stay as they are.
