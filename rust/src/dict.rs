@@ -102,6 +102,13 @@ fn encode_values<const N: usize>(values: &[u8], for_codec: bool) -> Option<Vec<u
 
 #[inline(always)]
 fn hash_of<const N: usize>(value: &[u8; N]) -> u64 {
+    // Values of one or two bytes are their own places: few of them share one.
+    if let [byte] = value.as_slice() {
+        return u64::from(*byte);
+    }
+    if let [low, high] = value.as_slice() {
+        return u64::from(u16::from_le_bytes([*low, *high]));
+    }
     let mut hash = 0_u64;
     for part in value.chunks(8) {
         let mut word = [0; 8];

@@ -33,29 +33,35 @@ pub enum Mode {
 
 /// Encode plain values; `None` for text, and for deltas of values of more than 8 bytes.
 pub fn encode(values: &[u8], element: Element, mode: Mode) -> Option<Vec<u8>> {
-    let width = element.width();
-    if width == 0 || (mode == Mode::Deltas && width > WORD_BYTES) {
-        return None;
+    match element.width() {
+        1 => split::<1>(values, mode),
+        2 => split::<2>(values, mode),
+        4 => split::<4>(values, mode),
+        8 => split::<8>(values, mode),
+        16 => split::<16>(values, mode),
+        _ => None,
     }
-    let deltas = match (mode, width) {
-        (Mode::Values, _) => None,
-        (Mode::Deltas, 1) => Some(deltas_of::<1>(values)),
-        (Mode::Deltas, 2) => Some(deltas_of::<2>(values)),
-        (Mode::Deltas, 4) => Some(deltas_of::<4>(values)),
-        (Mode::Deltas, _) => Some(deltas_of::<8>(values)),
+}
+
+fn split<const N: usize>(values: &[u8], mode: Mode) -> Option<Vec<u8>> {
+    let values = values.as_chunks::<N>().0;
+    let deltas = match mode {
+        Mode::Values => None,
+        Mode::Deltas if N > WORD_BYTES => return None,
+        Mode::Deltas => Some(deltas_of(values)),
     };
     let values = deltas.as_deref().unwrap_or(values);
-    let mut out = Vec::with_capacity(HEADER_BYTES + values.len());
+    let mut out = Vec::with_capacity(HEADER_BYTES + values.as_flattened().len());
     out.extend_from_slice(&[mode as u8, 0, 0, 0]);
     let mut constant = 0_u16;
-    for plane in 0..width {
+    for number in 0..N {
         let start = out.len();
-        out.extend(values.iter().skip(plane).step_by(width));
+        dispatch(Split { values, number, out: &mut out });
         let found = out.get(start..).unwrap_or_default();
         if let Some((first, rest)) = found.split_first()
             && rest.iter().all(|byte| byte == first)
         {
-            constant |= 1 << plane;
+            constant |= 1 << number;
             out.truncate(start + 1);
         }
     }
@@ -63,6 +69,23 @@ pub fn encode(values: &[u8], element: Element, mode: Mode) -> Option<Vec<u8>> {
         *byte = value;
     }
     Some(out)
+}
+
+/// Appends one plane of values.
+struct Split<'v, const N: usize> {
+    values: &'v [[u8; N]],
+    number: usize,
+    out: &'v mut Vec<u8>,
+}
+
+impl<const N: usize> Kernel for Split<'_, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let byte = |value: &[u8; N]| value.get(self.number).copied().unwrap_or(0);
+        self.out.extend(self.values.iter().map(byte));
+    }
 }
 
 /// Fill `out` with the values of a block.
@@ -85,17 +108,20 @@ fn word_of<const N: usize>(value: [u8; N]) -> u64 {
     u64::from_le_bytes(word)
 }
 
-fn deltas_of<const N: usize>(values: &[u8]) -> Vec<u8> {
-    let shift = 64 - 8 * N;
+fn deltas_of<const N: usize>(values: &[[u8; N]]) -> Vec<[u8; N]> {
+    let shift = 64_u32.saturating_sub(8 * N as u32);
     let mut before = 0_u64;
-    let mut out = Vec::with_capacity(values.len());
-    for value in values.as_chunks::<N>().0 {
+    let delta_of = |value: &[u8; N]| {
         let word = word_of(*value);
-        let delta = (word.wrapping_sub(before) << shift) as i64 >> shift;
-        out.extend(((delta << 1) ^ (delta >> 63)).to_le_bytes().into_iter().take(N));
+        let delta = word.wrapping_sub(before).wrapping_shl(shift) as i64 >> shift;
         before = word;
-    }
-    out
+        let mut out = [0; N];
+        out.iter_mut()
+            .zip(((delta << 1) ^ (delta >> 63)).to_le_bytes())
+            .for_each(|(byte, found)| *byte = found);
+        out
+    };
+    values.iter().map(delta_of).collect()
 }
 
 /// One plane of a block.
