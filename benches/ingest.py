@@ -1,7 +1,7 @@
 """Ingest beside Polars writing Parquet, in one run: all cores, medians of wall time.
 
-Prints one table: a sorted frame and CSV files, sorted and not, of a synthetic TAQ day. Polars doesn't wait for
-the disk, so the comparison is with ``durability="fast"``; what ``"safe"`` takes stands beside it. Before each
+Prints one table: a sorted frame and CSV files, sorted and not, of a synthetic TAQ day. Polars waits for no
+disk, so the comparison is with ``durability="fast"``; what ``"safe"`` takes stands beside it. Before each
 run what was written before is on disk, so that none pays for another.
 
 `python benches/ingest.py --trades 2000000 --quotes 4000000 --repeats 3 --only frame`
@@ -49,7 +49,8 @@ def main() -> None:
     arguments = parser.parse_args()
     day = make_day(trades=arguments.trades, quotes=arguments.quotes)
     print(
-        f"{os.cpu_count()} cores, {arguments.trades:,} trades, {arguments.quotes:,} quotes, Polars {pl.__version__}"
+        f"{os.cpu_count()} cores, {arguments.trades:,} trades, {arguments.quotes:,} quotes, "
+        f"Polars {pl.__version__}"
     )
     print(f"{'':36} {'Polars':>8} {'fast':>8} {'ratio':>6} {'asked':>6} {'safe':>8}  bytes/Parquet")
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:

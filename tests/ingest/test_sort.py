@@ -5,11 +5,13 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import colonnade as cn
 from colonnade.ingest import sort
 from colonnade.ingest.sort import Sorter
 from colonnade.schema import ColumnType, Schema
@@ -86,3 +88,27 @@ def test_many_symbols_are_sorted_by_their_bytes(tmp_path):
     (partition,) = sorter.partitions()
 
     assert pl.concat(list(partition.frames))["sym"].to_list() == names
+
+
+@pytest.mark.parametrize("by", ["time", "sym", "shuffled"])
+def test_frames_of_many_chunks_are_stored_as_one_of_one_chunk_is(tmp_path, by):
+    rows = 60_000
+    numbers = np.random.default_rng(1).permutation(rows) if by == "shuffled" else np.arange(rows)
+    frame = pl.DataFrame(
+        {
+            "time": pl.Series(numbers * 1_000_000_000 // 4 + 1_704_153_600_000_000_000).cast(
+                pl.Datetime("ns")
+            ),
+            "sym": [f"S{number * (7 if by == 'time' else 1) // 9_000 % 5}" for number in numbers.tolist()],
+            "id": pl.Series(numbers),
+        }
+    )
+    chunked = pl.concat([frame.slice(at, 1_037) for at in range(0, rows, 1_037)], rechunk=False)
+    found = []
+    for number, one in enumerate((frame.rechunk(), chunked)):
+        db = cn.create(tmp_path / str(number))
+        db.ingest("trade", one, part_by="sym", sort_by="time")
+        found.append(db["trade"].collect())
+
+    assert found[0].equals(found[1])
+    assert found[0]["id"].to_list() == frame.sort("sym", "time", maintain_order=True)["id"].to_list()

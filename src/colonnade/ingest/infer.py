@@ -18,7 +18,7 @@ from colonnade.ingest.roles import is_symbol_name
 from colonnade.schema import ColumnType
 
 _MIN_ROWS_FOR_STRING: Final = 1000
-_DISTINCT_SHARE: Final = 0.9  # above it text is nearly unique, and a dictionary would only cost
+_DISTINCT_SHARE: Final = 0.5  # above it a dictionary would only cost, as for trade ids
 _MAX_EXACT_DIGITS: Final = 15
 _JSON: Final = re.compile(r"\s*(\{|\[\s*([\[{\"\d-]|$))")
 _OTHER_DELIMITERS: Final = ("|", "\t", ";")
@@ -77,7 +77,7 @@ def infer_text_type(values: pl.Series, name: str, *, zone: str | None = None) ->
 
 
 def text_type(values: pl.Series, name: str) -> ColumnType:
-    """Choose between symbol and string: text whose values are nearly all distinct is a string.
+    """Choose between symbol and string: text whose values are mostly distinct is a string.
 
     A column that is called as symbols are is one however many there are.
     """

@@ -10,6 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from colonnade.schema import Schema
+from colonnade.store.text import run_starts
+from colonnade.threads import map_ordered
 
 DAYS: Final = "\0days"  # the trading date beside the columns of a table; no column can have this name
 _DIGIT: Final = 1 << 16
@@ -50,7 +52,8 @@ def in_order(frame: pl.DataFrame, schema: Schema) -> Groups:
     keys = None if schema.sort_by is None else frame[schema.sort_by].to_physical().to_numpy()
     order = _order(group, keys)
     if order is not None:
-        frame = frame[pl.Series(order)] if len(order) else frame
+        whole = map_ordered(pl.Series.rechunk, frame.get_columns())  # gathering from chunks is far slower
+        frame = pl.DataFrame(list(whole))[pl.Series(order)] if len(order) else frame
         group = group[order]
     starts = np.flatnonzero(np.diff(group, prepend=-1))
     found = group[starts]
@@ -75,10 +78,14 @@ def _symbol_codes(frame: pl.DataFrame, part_by: str | None) -> tuple[list[str], 
     """Give the distinct part keys sorted by bytes, and the place of each row's key there; null comes last."""
     if part_by is None:
         return [], np.zeros(frame.height, dtype=np.int64)
-    values = frame[part_by]
-    names = values.unique().drop_nulls().sort()
-    codes = values.cast(pl.Enum(names)).to_physical().cast(pl.Int64).fill_null(len(names))
-    return names.to_list(), codes.to_numpy()
+    values = frame[part_by].rechunk()
+    starts = run_starts(values)
+    heads = values if starts is None else values.gather(starts)
+    names = heads.unique().drop_nulls().sort()
+    codes = heads.cast(pl.Enum(names)).to_physical().cast(pl.Int64).fill_null(len(names)).to_numpy()
+    if starts is not None:
+        codes = np.repeat(codes, np.diff(starts, append=frame.height))
+    return names.to_list(), codes
 
 
 def _order(group: NDArray[np.int64], keys: NDArray[Any] | None) -> NDArray[np.uint32] | None:

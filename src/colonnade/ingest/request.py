@@ -52,6 +52,8 @@ class Request:
         Pieces parsed side by side; None for the default.
     piece_bytes
         Bytes of text parsed at a time.
+    frame_bytes
+        Bytes of a frame that the caller holds, taken at a time.
     """
 
     table: str
@@ -69,6 +71,7 @@ class Request:
     allow_incomplete: bool = False
     threads: int | None = None
     piece_bytes: int = 16 << 20
+    frame_bytes: int = 256 << 20
 
 
 @dataclass(frozen=True, slots=True)

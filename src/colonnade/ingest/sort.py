@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 from colonnade.ingest.order import DAYS, Groups, in_order
 from colonnade.schema import Schema
+from colonnade.store.text import distinct_text
+from colonnade.threads import map_ordered
 
 _GATHER_SHARE: Final = (
     4  # of the memory for gathered rows: sorting holds them twice, and the parser some more
@@ -130,7 +132,7 @@ class Sorter:
         if self._end is None:
             groups = self._sorted() if self._gathered else None
             if not self._runs and groups is not None:
-                self._end = _Finished(groups, _spread(groups.frame.drop(DAYS)))
+                self._end = _Finished(groups, _spread(_without_days(groups.frame)))
             else:
                 if groups is not None:
                     self._runs.append(self._write_run(groups))
@@ -139,7 +141,7 @@ class Sorter:
         return self._end
 
     def _sorted(self) -> Groups:
-        frame = pl.concat(self._gathered, rechunk=True)  # gathering from chunks is ten times slower
+        frame = pl.concat(self._gathered)
         self._gathered = []
         self._gathered_bytes = 0
         return in_order(frame, self._schema)
@@ -147,7 +149,7 @@ class Sorter:
     def _write_run(self, groups: Groups) -> _Run:
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._folder / f"run-{len(self._runs):05d}.arrow"
-        frame = groups.frame.drop(DAYS)
+        frame = _without_days(groups.frame)
         frame.write_ipc(path, compression="lz4", record_batch_size=_BATCH_ROWS)
         days = {}
         for date, first, last in _days_of(groups):
@@ -207,6 +209,11 @@ class _Run:
         return begin + int(np.searchsorted(lazy.collect()[column].to_physical().to_numpy(), key))
 
 
+def _without_days(frame: pl.DataFrame) -> pl.DataFrame:
+    """Give the columns of the table; `drop` would copy them where they have other chunks than the dates."""
+    return frame[[name for name in frame.columns if name != DAYS]]
+
+
 def _spread(rows: pl.DataFrame | pl.LazyFrame, row_count: int | None = None) -> pl.DataFrame:
     """Give stretches of rows from all over a frame."""
     lazy = rows.lazy()
@@ -221,7 +228,7 @@ Slice = tuple[_Run, int, int]
 
 
 def _of_groups(groups: Groups, schema: Schema) -> Iterator[SortedPartition]:
-    rows = groups.frame.drop(DAYS)
+    rows = _without_days(groups.frame)
     for date, first, last in _days_of(groups):
         start, stop = int(groups.starts[first]), int(groups.starts[last])
         frame = rows.slice(start, stop - start)
@@ -248,9 +255,7 @@ def _dictionaries(frame: pl.DataFrame, schema: Schema) -> dict[str, pl.Series]:
     names = _symbol_columns(schema)
     if frame.height < _FEW_ROWS:
         return {name: frame[name].unique().drop_nulls().sort() for name in names}
-    distinct = frame.lazy().select(pl.col(name).drop_nulls().unique().sort().implode() for name in names)
-    row = distinct.collect()
-    return {name: row[name].explode(empty_as_null=False) for name in names}
+    return dict(zip(names, map_ordered(lambda name: distinct_text(frame[name]), names), strict=True))
 
 
 def _merged(runs: Sequence[tuple[_Run, _RunDay]], schema: Schema, row_limit: int) -> Iterator[pl.DataFrame]:
@@ -328,7 +333,7 @@ def _key_stretches(stretch: Sequence[Slice], column: str, row_limit: int) -> Ite
 def _together(stretch: Sequence[Slice], schema: Schema) -> pl.DataFrame:
     frame = pl.concat([run.read(start, stop) for run, start, stop in stretch], rechunk=True)
     frame = frame.with_columns(pl.lit(0, dtype=pl.Int32).alias(DAYS))
-    return in_order(frame, schema).frame.drop(DAYS)
+    return _without_days(in_order(frame, schema).frame)
 
 
 def _one_by_one(stretch: Sequence[Slice], row_limit: int) -> Iterator[pl.DataFrame]:

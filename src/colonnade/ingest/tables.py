@@ -55,9 +55,9 @@ def open_frame(source: object, label: str, request: Request, bad: BadRows) -> It
     if description.variants:
         description = description.select(label, request.table)
     with _arrow_named(label):
-        lazy = source if isinstance(source, pl.LazyFrame) else _as_frame(source).lazy()
-        schema = lazy.collect_schema()
-    yield _opened(label, lazy, schema, description, request=request, bad=bad)
+        rows = source if isinstance(source, pl.LazyFrame) else _as_frame(source)
+        schema = rows.collect_schema()
+    yield _opened(label, rows, schema, description, request=request, bad=bad)
 
 
 def kept_rows(source: object, label: str) -> pl.DataFrame | pl.LazyFrame:
@@ -90,13 +90,14 @@ def _as_frame(source: object) -> pl.DataFrame:
 
 def _opened(
     label: str,
-    lazy: pl.LazyFrame,
+    rows: pl.LazyFrame | pl.DataFrame,
     schema: Mapping[str, pl.DataType],
     description: SourceDescription,
     *,
     request: Request,
     bad: BadRows,
 ) -> OpenedRows:
+    lazy = rows.lazy()
     request = for_part_key(request, description)
     groups = description.groups_of(Path(label).as_posix())
     date = request.date or description.date_of(groups, path=label)
@@ -113,9 +114,12 @@ def _opened(
         date=date,
         required=request.required,
     )
-    return OpenedRows(
-        label, description, types, date, reader.frames(_batches(lazy.select(names), label), bad)
+    batches = (
+        _batches(lazy.select(names), label)
+        if isinstance(rows, pl.LazyFrame)
+        else _slices(rows.select(names), request.frame_bytes)
     )
+    return OpenedRows(label, description, types, date, reader.frames(batches, bad))
 
 
 def _types(
@@ -163,6 +167,14 @@ def _type_of(label: str, name: str, dtype: pl.DataType) -> ColumnType:
         return ColumnType.of_polars(dtype)
     except ColumnTypeError as error:
         raise ColumnTypeError(f"{label}: column {name!r}: {error}") from None
+
+
+def _slices(frame: pl.DataFrame, byte_limit: int) -> Iterator[pl.DataFrame]:
+    """Cut a frame, which is in memory already, without copying it: as a whole where that is small enough."""
+    count = int(frame.estimated_size()) // max(byte_limit, 1) + 1
+    height = max(-(-frame.height // count), min(frame.height, _BATCH_ROWS))
+    for start in range(0, frame.height, max(height, 1)):
+        yield frame.slice(start, height)
 
 
 def _batches(lazy: pl.LazyFrame, label: str) -> Iterator[pl.DataFrame]:

@@ -53,6 +53,7 @@ from colonnade.threads import map_ordered
 MODES: Final = (None, "append", "replace")
 _MIN_PIECE_BYTES, _MAX_PIECE_BYTES = 1 << 16, 16 << 20
 _PIECE_SHARE: Final = 32
+_FRAME_SHARE: Final = 4  # of rows that the caller holds: as many as are gathered before they are sorted
 _SMALL_ROWS: Final = 1 << 16  # rows of a partition that aren't worth threads of their own
 
 Progress = Callable[[int, int], None]
@@ -218,6 +219,7 @@ def ingest(
         allow_incomplete=allow_incomplete,
         threads=threads,
         piece_bytes=min(max(memory // _PIECE_SHARE, _MIN_PIECE_BYTES), _MAX_PIECE_BYTES),
+        frame_bytes=memory // _FRAME_SHARE,
     )
     found = sources_of(sources)
     check_file_sets(found, request)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from colonnade.errors import ColumnTypeError, HeaderError, SchemaError
 from colonnade.schema import CHAR_NULL, CHARS, SYMBOL_NULL, ColumnType
 from colonnade.store.symbols import Dictionary
+from colonnade.store.text import run_starts
 
 NO_TEXT: Final = np.zeros(0, dtype=np.uint8)
 _CHAR_CODES: Final = pl.Enum(CHARS)
@@ -98,6 +99,10 @@ def symbol_codes_type(symbols: pl.Series) -> pl.Enum:
 def _symbol_codes(values: pl.Series, codes: pl.Enum | None) -> NDArray[np.uint32]:
     if codes is None:
         raise SchemaError("a symbol column can't be written without its dictionary")
+    starts = run_starts(values)
+    if starts is not None:
+        found = _symbol_codes(values.gather(starts), codes)
+        return np.repeat(found, np.diff(starts, append=len(values)))
     try:
         physical = values.cast(codes).to_physical()
     except pl.exceptions.InvalidOperationError:

@@ -169,7 +169,7 @@ class PartWriter:
 
 
 def _add(frame: pl.DataFrame, writer: ColumnWriter) -> None:
-    writer.add(frame[writer.name])
+    writer.add(frame[writer.name].rechunk())
 
 
 class _SortKeys:
