@@ -29,10 +29,29 @@ def test_info_has_a_row_for_each_partition_and_column(table):
     info = table.info()
 
     assert info.columns == [
-        "partition", "column", "type", "compression", "rows", "plain_bytes", "stored_bytes", "ratio", "tier",
+        "partition", "column", "type", "compression", "encoding", "codec", "level", "block_size", "rows",
+        "plain_bytes", "stored_bytes", "ratio", "tier",
     ]  # fmt: skip
     assert info.height == 3 * len(table.schema.columns)
     assert (info["stored_bytes"] > 0).all()
+
+
+def test_info_tells_encoding_codec_level_and_block_size_and_null_where_parts_differ(tmp_path):
+    db = cn.create(tmp_path / "db")
+    for compression in ("zstd:3@64KiB", "bitpack+zstd:3@64KiB"):
+        db.ingest(
+            "trade",
+            ticks(10),
+            part_by="sym",
+            sort_by="time",
+            mode="append",
+            again=True,
+            compression=compression,
+        )
+
+    row = db["trade"].info().row(0, named=True)
+    found = (row["encoding"], row["codec"], row["level"], row["block_size"])
+    assert found == (None, "zstd", 3, 65_536)
 
 
 def test_a_table_at_a_version_stays_as_it_was(table):
