@@ -43,3 +43,18 @@ def test_many_parts_answer_as_one_does(table):
     compact(store, DAY)
 
     assert [bits(query.collect()) for query in queries] == before
+
+
+def test_overlapping_parts_are_ordered_by_keys_beyond_int64(tmp_path):
+    random = np.random.default_rng(3)
+    keys = random.integers(2**63 - 40, 2**63 + 40, 300, dtype=np.uint64)
+    frame = pl.DataFrame({"sym": random.choice(["a", "b"], 300), "seq": keys, "n": np.arange(300)})
+    db = cn.create(tmp_path / "db")
+    for start in range(0, 300, 100):
+        rows = frame[start : start + 100]
+        db.ingest("trade", rows, part_by="sym", sort_by="seq", date="2024-01-02", mode="append")
+
+    found = db["trade"].select("n").collect()
+
+    expected = frame.sort("sym", "seq", maintain_order=True).select("n")
+    assert found.equals(expected)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -13,11 +13,9 @@ from numpy.typing import NDArray
 from colonnade.query.expr import Node, columns_of
 from colonnade.query.plan import Output
 from colonnade.query.polars_form import polars_form
-from colonnade.query.scan import DATE, PART, START, STOP, SYMBOL, Scan, rows_of
+from colonnade.query.scan import DATE, PART, START, STOP, SYMBOL, Scan, read_ranges, rows_of
 from colonnade.schema import ColumnType, Schema
 
-_DENSE: Final = 4  # ranges that cover a quarter of their hull are read whole and cut
-_FEW_RANGES: Final = 16
 _KEEP_MANY: Final = 8  # of filtered rows: above one in eight all are decoded
 
 
@@ -112,26 +110,6 @@ def _read_column(scan: Scan, name: str, layout: _Layout) -> pl.Series:
 
 def _read_part(scan: Scan, name: str, number: int, pieces: NDArray[np.int64]) -> pl.Series:
     return read_ranges(scan.parts[number].column(name), pieces[:, START], pieces[:, STOP])
-
-
-def read_ranges(column: Any, start: NDArray[np.int64], stop: NDArray[np.int64]) -> pl.Series:  # noqa: ANN401
-    """Decode row ranges of a column, one after the other."""
-    joins = start[1:] == stop[:-1]
-    start, stop = start[np.append(True, ~joins)], stop[np.append(~joins, True)]
-    if len(start) == 1:
-        series: pl.Series = column.read(int(start[0]), int(stop[0]))
-        return series
-    rows, low, high = int((stop - start).sum()), int(start.min()), int(stop.max())
-    if len(start) <= _FEW_RANGES and rows > len(start) * 1024:
-        read: list[pl.Series] = [
-            column.read(a, b) for a, b in zip(start.tolist(), stop.tolist(), strict=True)
-        ]
-        return pl.concat(read)
-    if rows * _DENSE >= high - low:
-        whole: pl.Series = column.read(low, high)
-        return whole.gather(pl.Series(rows_of(start - low, stop - low)))
-    taken: pl.Series = column.take(rows_of(start, stop))
-    return taken
 
 
 def symbols_of(symbols: pl.Series, codes: NDArray[np.int64]) -> pl.Series:

@@ -34,6 +34,9 @@ from colonnade.schema import Schema
 from colonnade.store.source import PartitionSource, PartSource, TableSource
 
 _HIGHEST: Final = (1 << 63) - 1
+_DENSE: Final = 4  # ranges that cover a quarter of their hull are read whole and cut
+_FEW_RANGES: Final = 16
+_MIN_ENTRY_ROWS: Final = 512  # with fewer rows an entry, sorting all at once is faster than a call for each
 PART, START, STOP, SYMBOL, DATE, LEAF_ROW = range(6)
 _NO_PIECES: Final = np.empty((0, 6), dtype=np.int64)
 
@@ -238,34 +241,33 @@ class _Partition:
         for number, source in enumerate(self.source.parts):
             mine = np.flatnonzero(part == number)
             if len(mine):
-                taken = source.column(self.schema.sort_by).take(rows[mine]).to_physical()
-                keys[mine] = taken.fill_null(-(1 << 63)).to_numpy()
+                keys[mine] = _as_int64(source.column(self.schema.sort_by).take(rows[mine]))
         return keys
 
     def _merged(self, found: _Found, ranges: _Ranges, overlaps: NDArray[np.bool_]) -> _Ranges:
         """Merge the rows of entries whose parts overlap into a scratch part."""
         if not overlaps.any():
             return ranges
+        sort_by = self.schema.sort_by
+        assert sort_by is not None  # noqa: S101 - only its order overlaps
         mixed, kept = ranges.where(overlaps), ranges.where(~overlaps)
         entries, keys, series = [], [], {name: [] for name in sorted(self.columns)}  # type: ignore[var-annotated]
         for number, part in enumerate(self.source.parts):
             mine = mixed.where(mixed.part == number)
             if not len(mine.start):
                 continue
-            rows = rows_of(mine.start, mine.stop)
             entries.append(np.repeat(mine.entry, mine.stop - mine.start))
-            keys.append(self._keys(np.full(len(rows), number), rows))
+            keys.append(_as_int64(read_ranges(part.column(sort_by), mine.start, mine.stop)))
             for name, taken in series.items():
-                taken.append(part.column(name).take(rows))
+                taken.append(read_ranges(part.column(name), mine.start, mine.stop))
         entry = np.concatenate(entries)
-        order = np.lexsort((np.concatenate(keys), entry))  # stable: ties by part, then row
-        numbers = pl.Series(order)
+        order, owners, first = _merged_order(entry, np.concatenate(keys))
+        numbers = pl.Series(order).cast(pl.get_index_type())  # Polars would cast for each column
         columns = {
             name: ScratchColumn.of(pl.concat(taken).gather(numbers), self.schema.columns[name])
             for name, taken in series.items()
         }
         found.parts.append(ScratchPart(columns, len(order)))
-        owners, first = np.unique(entry[order], return_index=True)
         stop = np.append(first[1:], len(order)).astype(np.int64)
         scratch = np.full(len(owners), len(found.parts) - 1, dtype=np.int64)
         together = _Ranges(
@@ -292,6 +294,30 @@ def _follow_each_other(parts: Sequence[PartSource]) -> bool:
     )
 
 
+def _merged_order(
+    entry: NDArray[np.int64], keys: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Order rows by entry and key, equal ones as they come; give the order, the entries, their first rows."""
+    counts = np.bincount(entry)
+    owners = np.flatnonzero(counts)
+    first = np.cumsum(counts[owners]) - counts[owners]
+    if len(owners) * _MIN_ENTRY_ROWS > len(entry):
+        return np.lexsort((keys, entry)), owners, first
+    order = np.argsort(entry, kind="stable")
+    for start, stop in zip(first.tolist(), [*first[1:].tolist(), len(entry)], strict=True):
+        mine = order[start:stop]  # some sorted runs, which a stable sort merges
+        order[start:stop] = mine[np.argsort(keys[mine], kind="stable")]
+    return order, owners, first
+
+
+def _as_int64(keys: pl.Series) -> NDArray[np.int64]:
+    """Give keys as integers of their order."""
+    physical = keys.to_physical()
+    if physical.dtype == pl.UInt64:
+        return (physical.fill_null(0).to_numpy() ^ np.uint64(1 << 63)).view(np.int64)
+    return physical.fill_null(-(1 << 63)).to_numpy().astype(np.int64, copy=False)
+
+
 def search(
     column: Any,  # noqa: ANN401 - a column of a stored or scratch part
     start: NDArray[np.int64],
@@ -313,6 +339,26 @@ def rows_of(start: NDArray[np.int64], stop: NDArray[np.int64]) -> NDArray[np.int
     before = np.cumsum(length) - length
     rows: NDArray[np.int64] = np.arange(int(length.sum()), dtype=np.int64) + np.repeat(start - before, length)
     return rows
+
+
+def read_ranges(column: Any, start: NDArray[np.int64], stop: NDArray[np.int64]) -> pl.Series:  # noqa: ANN401
+    """Decode row ranges of a column, one after the other."""
+    joins = start[1:] == stop[:-1]
+    start, stop = start[np.append(True, ~joins)], stop[np.append(~joins, True)]
+    if len(start) == 1:
+        series: pl.Series = column.read(int(start[0]), int(stop[0]))
+        return series
+    rows, low, high = int((stop - start).sum()), int(start.min()), int(stop.max())
+    if len(start) <= _FEW_RANGES and rows > len(start) * 1024:
+        read: list[pl.Series] = [
+            column.read(a, b) for a, b in zip(start.tolist(), stop.tolist(), strict=True)
+        ]
+        return pl.concat(read)
+    if rows * _DENSE >= high - low:
+        whole: pl.Series = column.read(low, high)
+        return whole.gather(pl.Series(rows_of(start - low, stop - low)))
+    taken: pl.Series = column.take(rows_of(start, stop))
+    return taken
 
 
 def _windows(table: SymbolTable, spans: Spans) -> tuple[NDArray[np.int64], ...]:

@@ -142,11 +142,20 @@ def _validity(values: pl.Series) -> NDArray[np.uint8] | None:
 
 
 def _codes(values: pl.Series) -> tuple[NDArray[np.uint32], pl.Series]:
-    texts = values.cast(pl.String)
-    dictionary = texts.drop_nulls().unique().sort()
-    codes = np.full(len(texts), SYMBOL_NULL, dtype=np.uint32)
-    known = texts.is_not_null().to_numpy()
-    codes[known] = dictionary.search_sorted(texts.drop_nulls()).to_numpy()
+    known = values.is_not_null().to_numpy()
+    distinct = values.drop_nulls().unique()
+    texts = distinct.cast(pl.String)
+    dictionary = texts.sort()
+    codes = np.full(len(values), SYMBOL_NULL, dtype=np.uint32)
+    if not len(distinct):
+        return codes, dictionary
+    if values.dtype != pl.Categorical:
+        codes[known] = dictionary.search_sorted(values.drop_nulls()).to_numpy()
+        return codes, dictionary
+    categories = distinct.to_physical().to_numpy()
+    code_of = np.zeros(int(categories.max()) + 1, dtype=np.uint32)
+    code_of[categories] = dictionary.search_sorted(texts).to_numpy()
+    codes[known] = code_of[values.drop_nulls().to_physical().to_numpy()]
     return codes, dictionary
 
 
