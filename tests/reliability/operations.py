@@ -46,7 +46,7 @@ def ticks(random: Generator) -> pl.DataFrame:
             "time": pl.Series(random.choice(days, rows) * DAY_NS + clock).cast(pl.Datetime("ns")),
             "price": pl.Series(10_000 + random.integers(-500, 500, rows)) / 100,
             "size": pl.Series(random.integers(1, 50, rows) * 100),
-            "cond": pl.Series([("@", "@ F", None)[code] for code in random.integers(0, 3, rows)]),
+            "cond": pl.Series(["@", *(("@", "@ F", None)[code] for code in random.integers(0, 3, rows - 1))]),
         }
     )
 

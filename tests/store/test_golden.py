@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import polars as pl
 import pytest
 
 import colonnade as cn
+from colonnade.codec.compression import CODECS, ENCODINGS
 from colonnade.store.database import DatabaseStore
 from colonnade.store.table_source import open_source
 from colonnade.store.verify import verify
@@ -40,6 +42,20 @@ def test_the_names_and_values_of_format_1_are_those_of_its_document() -> None:
     assert part.sequence == (2, 2)
     assert Path(part.folder).parent.name == "date=2024-01-02"
     assert part.column("size").footer.block_rows == 512
+
+
+def test_the_database_of_format_2_stays_readable() -> None:
+    db = cn.open(GOLDEN / "v2_database")
+    table = db["all"]
+    wanted = pl.read_parquet(GOLDEN / "v2_database_rows.parquet").drop("date")
+
+    found = table.collect()
+
+    assert set(found.columns) == set(wanted.columns)
+    assert bits(found.select(wanted.columns)) == bits(wanted)
+    assert db.verify().rows() == []
+    used = {part for text in table.info()["compression"].drop_nulls() for part in re.findall(r"[a-z]+4?", text)}
+    assert {*ENCODINGS, *CODECS} - {"none"} <= used
 
 
 def test_a_database_of_format_1_takes_every_change(tmp_path: Path) -> None:
