@@ -198,3 +198,13 @@ def test_an_interrupted_recompression_leaves_a_whole_table_and_goes_on(tmp_path)
     assert set(table.info()["compression"]) == {"zstd:19"}
     assert table.collect().equals(before, null_equal=True)
     assert cn.open(tmp_path / "db").verify().is_empty()
+
+
+@pytest.mark.parametrize("command", ["compact", "recompress"])
+def test_a_database_without_tables_is_nothing_to_do(tmp_path, command):
+    cn.create(tmp_path / "db")
+
+    done = invoke(command, tmp_path / "db")
+
+    assert done.exit_code == Status.NOTHING_TO_DO
+    assert (done.stdout, done.stderr[:9]) == ("", "no tables")

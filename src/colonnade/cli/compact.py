@@ -46,6 +46,9 @@ def run(
     Example: colonnade compact db trade --date 2024-01-02 --apply
     """
     database = open_database(db)
+    if not database.tables:
+        remark(f"no tables in {database.path}")
+        return Status.NOTHING_TO_DO
     frames = []
     for name in database.tables if table is None else [table]:
         with progress_bar(f"compact {name}") as progress:
@@ -53,7 +56,7 @@ def run(
                 date, dry_run=not apply, durability=durability, threads=threads, progress=progress
             )
         frames.append(done.select(pl.lit(name).alias("table"), pl.all()))
-    found = pl.concat(frames) if frames else pl.DataFrame()
+    found = pl.concat(frames)
     show(found, as_json=json, draw=lambda console: _draw(console, found))
     if found.is_empty():
         return Status.NOTHING_TO_DO

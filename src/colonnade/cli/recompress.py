@@ -78,6 +78,9 @@ def run(
     """
     wanted = read_compressions(compression, rest=None) if compression else None
     database = open_database(db)
+    if not database.tables:
+        remark(f"no tables in {database.path}")
+        return Status.NOTHING_TO_DO
     frames = []
     for name in database.tables if table is None else [table]:
         with progress_bar(f"recompress {name}") as progress:
@@ -96,7 +99,7 @@ def run(
             except PlanError as error:
                 raise typer.BadParameter(str(error)) from None
         frames.append(done.select(pl.lit(name).alias("table"), pl.all()))
-    found = pl.concat(frames) if frames else pl.DataFrame()
+    found = pl.concat(frames)
     show(found, as_json=json, draw=lambda console: _draw(console, found))
     if found.is_empty():
         return Status.NOTHING_TO_DO
