@@ -89,6 +89,15 @@ def test_numbers_are_bit_packed_and_an_eighth_of_their_text():
     assert len(column.stored) < (4 + 14) * len(IDS) / 8
 
 
+def test_numbers_among_which_some_texts_are_empty_are_packed_well():
+    is_empty = np.random.default_rng(2).random(len(IDS)) < 0.03
+    texts = ["" if empty else text for text, empty in zip(IDS, is_empty, strict=True)]
+    column = encoded_texts(texts, "bitpack", 2_048)
+    assert encodings(column) == {BITPACK}
+    assert len(column.stored) < 3 * len(IDS)
+    assert decoded_texts(column) == texts
+
+
 @pytest.mark.parametrize("odd", ["007", "-0", "+7", "7 ", "7.0", "A7", str(2**63), str(-(2**63))])
 def test_one_text_that_prints_otherwise_keeps_its_block_plain(odd):
     texts = [*IDS[:2_500], odd, *IDS[2_501:]]

@@ -82,7 +82,8 @@ impl<W: Whole> Plan<W> {
         let step = (numbers.len() / SAMPLE).max(1);
         let from_low = whole.patched(numbers, step);
         let best = if from_low.bytes < whole.bytes { from_low } else { whole };
-        let (sample_low, sample_high) = range(numbers.iter().step_by(step));
+        // The lowest number itself often stands for none: 0, or an empty text.
+        let (sample_low, sample_high) = range(numbers.iter().step_by(step).filter(|number| **number != low));
         let reach = sample_high.minus(sample_low);
         if best.bytes <= packed_bytes(numbers.len(), reach.length() + 1) {
             return best;
