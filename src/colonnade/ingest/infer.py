@@ -19,6 +19,7 @@ from colonnade.schema import ColumnType
 
 _MIN_ROWS_FOR_STRING: Final = 1000
 _DISTINCT_SHARE: Final = 0.5  # above it a dictionary would only cost, as for trade ids
+_FIRST: Final = 100
 _MAX_EXACT_DIGITS: Final = 15
 _JSON: Final = re.compile(r"\s*(\{|\[\s*([\[{\"\d-]|$))")
 _OTHER_DELIMITERS: Final = ("|", "\t", ";")
@@ -63,17 +64,23 @@ def infer_text_type(values: pl.Series, name: str, *, zone: str | None = None) ->
     stripped = known.str.strip_chars(" \t")
     if known.is_empty():
         return ColumnType("symbol")
-    if not stripped.str.contains(r"^[+-]?0\d").any():
+    few = stripped.head(_FIRST)  # what these aren't all are not, and many columns end here
+    may_be_number = few.cast(pl.Float64, strict=False).null_count() == 0
+    if may_be_number and not stripped.str.contains(r"^[+-]?0\d").any():
         number = _number_type(stripped)
         if number is not None:
             return number
-    if stripped.str.to_lowercase().is_in(["true", "false"]).all():
+    if _are_bools(few) and _are_bools(stripped):
         return ColumnType("bool")
     if stripped.slice(0, 1).str.contains(r"^\d\d\d\d-\d\d-\d\d|^\d\d:\d\d").all():
         time = _time_type(stripped, zone)
         if time is not None:
             return time
     return text_type(known, name)
+
+
+def _are_bools(values: pl.Series) -> bool:
+    return bool(values.str.to_lowercase().is_in(["true", "false"]).all())
 
 
 def text_type(values: pl.Series, name: str) -> ColumnType:
