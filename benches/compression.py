@@ -2,7 +2,7 @@
 
 Prints for each table its columns and the total: bytes in percent of kdb+'s plain bytes (index, header,
 dictionary, runs and null bitmap counted), and MB of plain bytes a second to write and to decode on one
-thread, the best of the repeats.
+thread, the best of the repeats. Seconds are those that the thread ran: a busy machine disturbs them little.
 
 `python benches/compression.py --trades 5000000 --quotes 10000000 --repeats 5`.
 """
@@ -156,13 +156,13 @@ def choices_for(columns: Mapping[str, Column]) -> dict[str, dict[str, Compressio
 def write(column: Column, compression: Compression, folder: Path) -> tuple[ColumnFile, float]:
     """Write a column file; give it, and the seconds that it took."""
     path = folder / f"{time.monotonic_ns()}.col"
-    start = time.perf_counter()
+    start = time.thread_time()
     writer = ColumnWriter(
         path, "column", column.type, compression, symbols=column.symbols, is_parted=column.is_parted
     )
     writer.add_stored(column.rows)
     entry = writer.finish(durable=False)
-    seconds = time.perf_counter() - start
+    seconds = time.thread_time() - start
     return ColumnFile(str(path), entry, len(column.rows.values)), seconds
 
 
@@ -172,14 +172,14 @@ def decode(file: ColumnFile, column: Column) -> float:
     piece = max(DECODED_ROWS, file.block_rows)
     kernel_input = file.kernel_input()
     out = np.empty(piece, column.rows.values.dtype)
-    start = time.perf_counter()
+    start = time.thread_time()
     for first in range(0, rows, piece):
         last = min(rows, first + piece)
         if column.type.has_fixed_width:
             decode_rows(kernel_input, first, last, out[: last - first])
         else:
             decode_string_rows(kernel_input, first, last)
-    seconds = time.perf_counter() - start
+    seconds = time.thread_time() - start
     if column.type.has_fixed_width:
         assert np.array_equal(out[: last - first], column.rows.values[first:last], equal_nan=True)
     return seconds

@@ -77,9 +77,9 @@ def test_balanced_columns_together_decode_about_as_fast_as_under_lz4():
 def test_time_that_other_columns_leave_over_makes_a_column_smaller():
     numbers, kind = pl.Series(np.cumsum(RANDOM.geometric(0.01, 20_000)).astype(np.int32)), ColumnType("int32")
     alone = choose(numbers, kind, "balanced")
-    among = choose_together({"number": numbers, "time": TIMES}, {**TYPES, "number": kind}, "balanced")[
-        "number"
-    ]
+    columns = {"number": numbers, "time": TIMES, "sent": TIMES, "received": TIMES}
+    types = {name: kind if name == "number" else ColumnType("timestamp") for name in columns}
+    among = choose_together(columns, types, "balanced")["number"]
     assert (alone.encoding, among.encoding) == ("bitpack", "pco")
 
 

@@ -54,7 +54,9 @@ def test_the_database_of_format_2_stays_readable() -> None:
     assert set(found.columns) == set(wanted.columns)
     assert bits(found.select(wanted.columns)) == bits(wanted)
     assert db.verify().rows() == []
-    used = {part for text in table.info()["compression"].drop_nulls() for part in re.findall(r"[a-z]+4?", text)}
+    used = {
+        part for text in table.info()["compression"].drop_nulls() for part in re.findall(r"[a-z]+4?", text)
+    }
     assert {*ENCODINGS, *CODECS} - {"none"} <= used
 
 

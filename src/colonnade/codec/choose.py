@@ -24,7 +24,8 @@ CompressionArgument = Spec | Mapping[str, Spec]
 
 # Of the plain size: what saves less isn't worth decoding.
 _WORTH_IT: Final = {"fastest": 0.9, "balanced": 0.9, "smallest": 0.99}
-_BYTES_PER_NS: Final = 0.05  # what a nanosecond of decoding must save at least, per row
+# The least bytes of a row that a nanosecond of decoding must save.
+_BYTES_PER_NS: Final = {"fastest": 4, "balanced": 0.05, "smallest": 0}
 _YARDSTICK: Final = "lz4:1"  # the whole of a balanced table decodes about as fast
 
 
@@ -141,13 +142,10 @@ def choose_together(
         raise CompressionError(f"unknown goal {goal!r}; there are {', '.join(GOALS)}")
     found = {name: Sample.of(samples[name], column_types[name]) for name in samples}
     tried = {name: _tried(sample, goal) for name, sample in found.items()}
-    if goal == "fastest":
-        chosen = {name: min(estimates, key=_time) for name, estimates in tried.items()}
-    elif goal == "smallest":
-        chosen = {name: min(estimates, key=_size) for name, estimates in tried.items()}
-    else:
+    chosen = {name: min(estimates, key=lambda one: _cost(one, goal)) for name, estimates in tried.items()}
+    if goal == "balanced":
         rows = [sample.estimate(Compression.parse(_YARDSTICK)) for sample in found.values() if sample.rows]
-        chosen = _within(tried, sum(estimate.decode_ns for estimate in rows))
+        _fit(chosen, tried, sum(estimate.decode_ns for estimate in rows))
     return {name: estimate.compression for name, estimate in chosen.items()}
 
 
@@ -167,21 +165,12 @@ def _tried(sample: Sample, goal: str) -> list[Estimate]:
     return worth_it or [plain]
 
 
-def _size(estimate: Estimate) -> tuple[float, float]:
-    return estimate.stored_bytes, estimate.decode_ns
+def _cost(estimate: Estimate, goal: str) -> tuple[float, float]:
+    return estimate.stored_bytes + _BYTES_PER_NS[goal] * estimate.decode_ns, estimate.decode_ns
 
 
-def _time(estimate: Estimate) -> tuple[float, float]:
-    return estimate.decode_ns, estimate.stored_bytes
-
-
-def _cost(estimate: Estimate) -> float:
-    return estimate.stored_bytes + _BYTES_PER_NS * estimate.decode_ns
-
-
-def _within(tried: Mapping[str, list[Estimate]], most_ns: float) -> dict[str, Estimate]:
-    """Begin with the smallest; take what is faster where that costs the fewest bytes, until time suffices."""
-    chosen = {name: min(estimates, key=_cost) for name, estimates in tried.items()}
+def _fit(chosen: dict[str, Estimate], tried: Mapping[str, list[Estimate]], most_ns: float) -> None:
+    """Take what is faster where it costs the fewest bytes for the time it saves, until all fits the time."""
     while sum(estimate.decode_ns for estimate in chosen.values()) > most_ns:
         steps = [
             ((other.stored_bytes - now.stored_bytes) / (now.decode_ns - other.decode_ns), name, other)
@@ -190,10 +179,9 @@ def _within(tried: Mapping[str, list[Estimate]], most_ns: float) -> dict[str, Es
             if other.decode_ns < now.decode_ns
         ]
         if not steps:
-            break
+            return
         _, name, faster = min(steps, key=lambda step: step[:2])
         chosen[name] = faster
-    return chosen
 
 
 def _parsed(spec: Spec) -> Compression | None:

@@ -109,23 +109,23 @@ class _Speed(NamedTuple):
 # it takes where it splits numbers or looks back; where it does neither, pco:7 is as small and comes first.
 _VALUES: Final = {
     "plain": _Speed(0, 0.02, 0),
-    "bitpack": _Speed(0.2, 0.03, 0),
-    "dict": _Speed(0.5, 0.05, 0),
-    "bytes": _Speed(0.6, 0.1, 0),
-    "runs": _Speed(0.05, 0.02, 0),
-    "pco:7": _Speed(1.1, 0.15, 0),
-    "pco:8": _Speed(2.2, 0.25, 0),
-    "lz4": _Speed(0, 0.02, 0.75),
-    "zstd": _Speed(0, 0.05, 3.5),
+    "bitpack": _Speed(0.04, 0.02, 0.2),
+    "bytes": _Speed(0.2, 0.1, 0),
+    "dict": _Speed(0.3, 0.02, 0),
+    "runs": _Speed(0, 0.02, 0.3),
+    "pco:7": _Speed(1.5, 0.13, 0),
+    "pco:8": _Speed(3.4, 0.13, 0),
+    "lz4": _Speed(0, 0.05, 0.65),
+    "zstd": _Speed(0.06, 0.08, 2.6),
 }
 _TEXTS: Final = {
     "plain": _Speed(1.5, 0, 0),
-    "bitpack": _Speed(7.5, 0, 0),
-    "dict": _Speed(2.5, 0, 0),
-    "pco:7": _Speed(9.8, 0, 0),
-    "pco:8": _Speed(12, 0, 0),
-    "lz4": _Speed(1.5, 0, 0.35),
-    "zstd": _Speed(1.5, 0, 2),
+    "bitpack": _Speed(10, 0, 0),
+    "dict": _Speed(3.5, 0, 0),
+    "pco:7": _Speed(12.3, 0, 0),
+    "pco:8": _Speed(16, 0, 0),
+    "lz4": _Speed(2.6, 0, 0.14),
+    "zstd": _Speed(1.5, 0, 1.6),
 }
 _LAST_FAST_LEVEL: Final = 7  # of pco
 
