@@ -293,6 +293,7 @@ def new_database(path: Path, seed: int = 0) -> Rows:
     random = np.random.default_rng(seed)
     db = cn.create(path)
     frames = [ticks(random) for _ in range(3)]
+    frames.append(frames[0].head(10))  # so that some date has two parts
     compression = dict(zip(frames[0].columns, COMPRESSIONS, strict=False))
     for frame in frames:
         db.ingest("trade", frame, mode="append", compression=compression, **TICK_KEYS)
