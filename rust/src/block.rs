@@ -96,7 +96,7 @@ impl BlockWriter {
     fn encode_block(&mut self, values: &[u8], element: Element) -> Result<Option<(Encoding, Vec<u8>)>> {
         let encoded = match self.encoding {
             Encoding::Plain => None,
-            Encoding::Bitpack => bitpack::encode(values, element)?,
+            Encoding::Bitpack => return pack_or_run(values, element),
             Encoding::Pco => pco::encode(values, element, self.level)?,
             Encoding::Bytes => self.encode_planes(values, element)?,
             Encoding::Dict => dict::encode(values, element, self.has_codec()),
@@ -208,6 +208,22 @@ fn middle(values: &[u8], width: usize) -> &[u8] {
     let length = (values.len() / 8).max(LEAST_SAMPLE).min(values.len()) / width * width;
     let start = (values.len() - length) / 2 / width * width;
     values.get(start..start + length).unwrap_or(values)
+}
+
+/// Pack values, or give their runs where those are smaller by more than what is quick to read at any row is worth.
+fn pack_or_run(values: &[u8], element: Element) -> Result<Option<(Encoding, Vec<u8>)>> {
+    let runs_bytes = runs::encoded_bytes(values, element);
+    // Packed bytes take a hundredth even where all are equal.
+    let packed = if element.width() == 1 && runs_bytes <= values.len() / 128 {
+        None
+    } else {
+        bitpack::encode(values, element)?
+    };
+    let packed_bytes = packed.as_ref().map_or(values.len(), Vec::len);
+    if runs_bytes + values.len() / 256 < packed_bytes {
+        return Ok(runs::encode(values, element).map(|encoded| (Encoding::Runs, encoded)));
+    }
+    Ok(packed.map(|encoded| (Encoding::Bitpack, encoded)))
 }
 
 fn check_validity(validity: Option<&[u8]>, rows: usize) -> Result<()> {

@@ -33,21 +33,54 @@ pub fn encode(values: &[u8], element: Element) -> Option<Vec<u8>> {
     if width == 0 || encoded_bytes(values, element) >= values.len() {
         return None;
     }
-    let mut ends = Vec::new();
-    let mut starts = Vec::new();
-    let mut previous: Option<&[u8]> = None;
-    for (row, value) in values.chunks_exact(width).enumerate() {
-        if previous != Some(value) {
-            if row > 0 {
-                ends.extend_from_slice(&(row as u32).to_le_bytes());
+    let rows = (values.len() / width) as u32;
+    let mut starts = vec![0];
+    match width {
+        1 => dispatch(FindStarts::<1> { values, starts: &mut starts }),
+        2 => dispatch(FindStarts::<2> { values, starts: &mut starts }),
+        4 => dispatch(FindStarts::<4> { values, starts: &mut starts }),
+        8 => dispatch(FindStarts::<8> { values, starts: &mut starts }),
+        _ => dispatch(FindStarts::<16> { values, starts: &mut starts }),
+    }
+    let mut block = (starts.len() as u32).to_le_bytes().to_vec();
+    for end in starts.iter().skip(1).chain([&rows]) {
+        block.extend_from_slice(&end.to_le_bytes());
+    }
+    for start in starts {
+        let at = start as usize * width;
+        block.extend_from_slice(values.get(at..at + width).unwrap_or_default());
+    }
+    Some(block)
+}
+
+/// Values that are compared with the run before them at once.
+const STRETCH: usize = 64;
+
+/// Finds the rows where a run starts, the first row left out.
+struct FindStarts<'v, const N: usize> {
+    values: &'v [u8],
+    starts: &'v mut Vec<u32>,
+}
+
+impl<const N: usize> Kernel for FindStarts<'_, N> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        let values = self.values.as_chunks::<N>().0;
+        let Some(mut last) = values.first().copied() else { return };
+        for (number, stretch) in values.chunks(STRETCH).enumerate() {
+            if stretch.iter().fold(true, |same, value| same & (*value == last)) {
+                continue;
             }
-            starts.extend_from_slice(value);
-            previous = Some(value);
+            for (place, value) in stretch.iter().enumerate() {
+                if *value != last {
+                    self.starts.push((number * STRETCH + place) as u32);
+                    last = *value;
+                }
+            }
         }
     }
-    ends.extend_from_slice(&((values.len() / width) as u32).to_le_bytes());
-    let count = (starts.len() / width) as u32;
-    Some([count.to_le_bytes().as_slice(), &ends, &starts].concat())
 }
 
 /// Fill `out` with the values of a block.

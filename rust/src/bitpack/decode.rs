@@ -1,6 +1,7 @@
 //! Groups to 64-bit registers and to plain values.
 
 use super::layout::{Group, Kind, Layout, Mode, Patches};
+use super::ranks::write_bytes;
 use super::unpack::{extract, unpack_32, unpack_64};
 use crate::column::{Element, VECTOR_ROWS};
 use crate::decimal::{Scale, whole_to_float};
@@ -196,6 +197,13 @@ pub fn plain_values(
         Element::F64 => {
             numbers.floats(out.as_chunks_mut().0, f64::to_le_bytes)?;
             restore_exceptions(layout, block, element, group, 0, out);
+            Ok(())
+        }
+        _ if layout.kind == Kind::Ranks => {
+            let mut codes = [0_u8; VECTOR_ROWS];
+            let codes = codes.get_mut(..out.len()).unwrap_or_default();
+            numbers.words(codes, |word| word as u8)?;
+            write_bytes(&layout.ranks(block), layout.rank_count(), codes, out);
             Ok(())
         }
         _ => match element.width() {
@@ -507,6 +515,14 @@ fn prefix_sums(numbers: [i64; STEP]) -> [i64; STEP] {
     [a, ab, ab.wrapping_add(c), ab.wrapping_add(cd)]
 }
 
+/// The same in 32 bits.
+#[inline(always)]
+fn prefix_sums_32(numbers: [u32; STEP]) -> [u32; STEP] {
+    let [a, b, c, d] = numbers;
+    let (ab, cd) = (a.wrapping_add(b), c.wrapping_add(d));
+    [a, ab, ab.wrapping_add(c), ab.wrapping_add(cd)]
+}
+
 #[inline(always)]
 fn narrow<O: Copy>(
     group: &Group<'_>,
@@ -559,8 +575,17 @@ impl<O, F: Fn(u32) -> O> Kernel for NarrowDelta<'_, O, F> {
     #[inline(always)]
     fn run<I: Isa>(self) {
         let mut last = self.first.wrapping_sub(self.base);
-        for (value, packed) in self.out.iter_mut().zip(self.packed) {
-            last = last.wrapping_add(self.base.wrapping_add(packed.wrapping_mul(self.divisor)));
+        let number = |packed: u32| self.base.wrapping_add(packed.wrapping_mul(self.divisor));
+        let (rows, rest) = self.out.as_chunks_mut::<STEP>();
+        let (packed_rows, packed_rest) = self.packed.as_chunks::<STEP>();
+        for (row, packed) in rows.iter_mut().zip(packed_rows) {
+            let values = prefix_sums_32(packed.map(number)).map(|sum| last.wrapping_add(sum));
+            [.., last] = values;
+            *row = values.map(&self.convert);
+        }
+        let packed = packed_rows.get(rows.len()).map_or(packed_rest, |row| row.as_slice());
+        for (value, packed) in rest.iter_mut().zip(packed) {
+            last = last.wrapping_add(number(*packed));
             *value = (self.convert)(last);
         }
     }

@@ -190,6 +190,11 @@ impl Layout {
         Ok((Groups::Own { divisor, common }, HEADER_BYTES))
     }
 
+    /// How many ranks the block has.
+    pub fn rank_count(&self) -> usize {
+        self.table.saturating_sub(HEADER_BYTES)
+    }
+
     /// The byte of each rank; ranks that the block does not have give 0.
     pub fn ranks(&self, block: &[u8]) -> [u8; MAX_RANKS] {
         let mut ranks = [0; MAX_RANKS];

@@ -59,6 +59,7 @@ mod groups;
 mod layout;
 mod pack;
 mod plan;
+mod ranks;
 #[cfg(test)]
 mod tests;
 mod unpack;
