@@ -95,6 +95,7 @@ impl BlockWriter {
     /// Encode the values of a block as asked for, or in another way that is smaller; `None` for plain.
     fn encode_block(&mut self, values: &[u8], element: Element) -> Result<Option<(Encoding, Vec<u8>)>> {
         let encoded = match self.encoding {
+            _ if !element.is_number() => None,
             Encoding::Plain => None,
             Encoding::Bitpack => return pack_or_run(values, element),
             Encoding::Pco => pco::encode(values, element, self.level)?,

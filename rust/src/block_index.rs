@@ -237,6 +237,9 @@ pub fn check_encoded_bytes(
     rows: usize,
     encoded: usize,
 ) -> std::result::Result<(), String> {
+    if encoding != Encoding::Plain && matches!(element, Element::Bytes16 | Element::Binary) {
+        return Err(format!("{element:?} values can't have the encoding {}", encoding.name()));
+    }
     if element.width() > 0 {
         let plain_bytes = rows.saturating_mul(element.width());
         let most = if encoding == Encoding::Bytes { plain_bytes + planes::HEADER_BYTES } else { plain_bytes };
@@ -265,7 +268,7 @@ fn is_ascending(entry: &BlockEntry, element: Element) -> bool {
         ElementClass::Signed => i64::from_le_bytes(entry.min) <= i64::from_le_bytes(entry.max),
         ElementClass::Unsigned => u64::from_le_bytes(entry.min) <= u64::from_le_bytes(entry.max),
         ElementClass::Float => f64::from_le_bytes(entry.min) <= f64::from_le_bytes(entry.max),
-        ElementClass::Text => false,
+        ElementClass::Bytes => false,
     }
 }
 

@@ -32,6 +32,10 @@ pub enum Element {
     F64 = 9,
     /// Text of any length, UTF-8.
     Utf8 = 10,
+    /// 16 bytes without an order: guid.
+    Bytes16 = 11,
+    /// Bytes of any length: the items of a list.
+    Binary = 12,
 }
 
 /// How the 8-byte minimum and maximum of a zone map are read.
@@ -43,8 +47,8 @@ pub enum ElementClass {
     Unsigned,
     /// The bits of an `f64`.
     Float,
-    /// Text; there is no zone map.
-    Text,
+    /// Bytes without an order that queries ask for; there is no zone map.
+    Bytes,
 }
 
 impl Element {
@@ -62,22 +66,25 @@ impl Element {
             8 => Self::F32,
             9 => Self::F64,
             10 => Self::Utf8,
+            11 => Self::Bytes16,
+            12 => Self::Binary,
             _ => {
                 return Err(KernelError::InvalidArgument(format!(
-                    "element id {id} is out of range: expected 0 to 10"
+                    "element id {id} is out of range: expected 0 to 12"
                 )));
             }
         })
     }
 
-    /// Bytes of one value; text has none of its own and gives 0.
+    /// Bytes of one value; those of any length give 0.
     pub const fn width(self) -> usize {
         match self {
             Self::U8 | Self::I8 => 1,
             Self::U16 | Self::I16 => 2,
             Self::U32 | Self::I32 | Self::F32 => 4,
             Self::U64 | Self::I64 | Self::F64 => 8,
-            Self::Utf8 => 0,
+            Self::Bytes16 => 16,
+            Self::Utf8 | Self::Binary => 0,
         }
     }
 
@@ -87,8 +94,13 @@ impl Element {
             Self::U8 | Self::U16 | Self::U32 | Self::U64 => ElementClass::Unsigned,
             Self::I8 | Self::I16 | Self::I32 | Self::I64 => ElementClass::Signed,
             Self::F32 | Self::F64 => ElementClass::Float,
-            Self::Utf8 => ElementClass::Text,
+            Self::Utf8 | Self::Bytes16 | Self::Binary => ElementClass::Bytes,
         }
+    }
+
+    /// Whether values are integers or floats, which kernels compute with.
+    pub const fn is_number(self) -> bool {
+        !matches!(self.class(), ElementClass::Bytes)
     }
 }
 

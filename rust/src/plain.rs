@@ -35,7 +35,7 @@ pub fn integers(element: Element, bytes: &[u8], out: &mut [i64]) {
         Element::U32 => widen(bytes, out, |value| i64::from(u32::from_le_bytes(value))),
         Element::I32 => widen(bytes, out, |value| i64::from(i32::from_le_bytes(value))),
         Element::U64 | Element::I64 => widen(bytes, out, i64::from_le_bytes),
-        Element::F32 | Element::F64 | Element::Utf8 => {}
+        Element::F32 | Element::F64 | Element::Utf8 | Element::Bytes16 | Element::Binary => {}
     }
 }
 

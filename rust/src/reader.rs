@@ -110,7 +110,7 @@ impl<'a> Reader<'a> {
     /// Fill `out` with the integers of the rows from `first_row` on; u64 by bit pattern.
     pub fn integers(&mut self, first_row: usize, out: &mut [i64]) -> Result<()> {
         let element = self.column.element;
-        if matches!(element, Element::F32 | Element::F64 | Element::Utf8) {
+        if !element.is_number() || matches!(element, Element::F32 | Element::F64) {
             return Err(KernelError::InvalidArgument(format!("{element:?} values aren't integers")));
         }
         self.column.check_rows(first_row, out.len())?;
@@ -236,7 +236,8 @@ impl<'a> Reader<'a> {
         ends: &mut Vec<i64>,
         data: &mut Vec<u8>,
     ) -> Result<()> {
-        if self.column.element != Element::Utf8 {
+        let is_utf8 = self.column.element == Element::Utf8;
+        if !is_utf8 && self.column.element != Element::Binary {
             return Err(KernelError::InvalidArgument(format!(
                 "{:?} values aren't text",
                 self.column.element
@@ -250,7 +251,8 @@ impl<'a> Reader<'a> {
             let bytes = bytes_of(&piece.block, &self.scratch);
             match piece.block.content {
                 Content::Plain => {
-                    Texts::new(bytes, piece.block.rows)?.append(piece.start, piece.count, ends, data)?;
+                    let texts = Texts::new(bytes, piece.block.rows)?;
+                    texts.append(piece.start, piece.count, is_utf8, ends, data)?;
                 }
                 Content::Dict(layout) => {
                     layout.append(bytes, piece.start..piece.start + piece.count, ends, data)?;

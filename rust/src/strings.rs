@@ -40,7 +40,7 @@ impl<'a> Texts<'a> {
     /// Check all texts, of which there are `count`; gives the bytes of all of them.
     pub fn check(&self, count: usize) -> Result<usize> {
         let (mut ends, mut data) = (Vec::new(), Vec::new());
-        self.append(0, count, &mut ends, &mut data)?;
+        self.append(0, count, true, &mut ends, &mut data)?;
         match self.offsets.first() {
             Some([0, 0, 0, 0]) => Ok(data.len()),
             _ => Err(wrong(0, 0)),
@@ -59,21 +59,27 @@ impl<'a> Texts<'a> {
         }
     }
 
-    /// Append rows: each one's end within `data` to `ends`, its bytes to `data`.
-    pub fn append(&self, start: usize, count: usize, ends: &mut Vec<i64>, data: &mut Vec<u8>) -> Result<()> {
+    /// Append rows: each one's end within `data` to `ends`, its bytes to `data`; refuses text that isn't UTF-8.
+    pub fn append(
+        &self,
+        start: usize,
+        count: usize,
+        is_utf8: bool,
+        ends: &mut Vec<i64>,
+        data: &mut Vec<u8>,
+    ) -> Result<()> {
         let offsets = self.offsets.get(start..=start + count).ok_or_else(|| wrong(0, 0))?;
         let Some((first, ends_within)) = offsets.split_first() else { return Ok(()) };
         let first = u32::from_le_bytes(*first);
         let last = ends_within.last().map_or(first, |end| u32::from_le_bytes(*end));
         let bytes = self.data.get(first as usize..last as usize).ok_or_else(|| wrong(last, first))?;
-        let texts = std::str::from_utf8(bytes)
-            .map_err(|error| KernelError::Corrupt(format!("text isn't UTF-8: {error}")))?;
+        let text = if is_utf8 { std::str::from_utf8(bytes).map_err(not_utf8)? } else { "" };
         let shift = data.len() as i64 - i64::from(first);
         let mut previous = first;
         ends.reserve(ends_within.len());
         for end in ends_within {
             let end = u32::from_le_bytes(*end);
-            if end < previous || !texts.is_char_boundary((end - first) as usize) {
+            if end < previous || (is_utf8 && !text.is_char_boundary((end - first) as usize)) {
                 return Err(wrong(end, previous));
             }
             ends.push(i64::from(end) + shift);
@@ -82,6 +88,10 @@ impl<'a> Texts<'a> {
         data.extend_from_slice(bytes);
         Ok(())
     }
+}
+
+fn not_utf8(error: std::str::Utf8Error) -> KernelError {
+    KernelError::Corrupt(format!("text isn't UTF-8: {error}"))
 }
 
 fn wrong(end: u32, start: u32) -> KernelError {

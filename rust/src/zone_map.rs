@@ -50,7 +50,8 @@ pub fn of_values(values: &[u8], element: Element, nulls: Nulls<'_>, first_row: u
         Element::I64 => found(values, nulls, first_row, i64::from_le_bytes),
         Element::F32 => found(values, nulls, first_row, |bytes| f64::from(f32::from_le_bytes(bytes))),
         Element::F64 => found(values, nulls, first_row, f64::from_le_bytes),
-        Element::Utf8 => ZoneMap::default(),
+        Element::Utf8 | Element::Binary => ZoneMap::default(),
+        Element::Bytes16 => of_text(values.len() / element.width(), nulls, first_row),
     }
 }
 

@@ -18,7 +18,8 @@ import polars as pl
 
 from colonnade.errors import ColumnNotFoundError, ColumnTypeError, SchemaError
 
-# kind: (NumPy type of a stored value, Polars type of a result). `string` has no fixed width.
+# kind: (NumPy type of a stored value, Polars type of a result). `string` and `list` have no fixed width; the
+# Polars types of timestamps, decimals and lists depend on more than the kind.
 _KINDS: Final[dict[str, tuple[str | None, pl.DataType]]] = {
     "bool": ("u1", pl.Boolean()),
     "int8": ("i1", pl.Int8()),
@@ -31,14 +32,24 @@ _KINDS: Final[dict[str, tuple[str | None, pl.DataType]]] = {
     "uint64": ("u8", pl.UInt64()),
     "float32": ("f4", pl.Float32()),
     "float64": ("f8", pl.Float64()),
+    "decimal": ("i8", pl.Decimal()),
     "char": ("u1", pl.String()),
     "symbol": ("u4", pl.Categorical()),
     "string": (None, pl.String()),
+    "guid": ("V16", pl.String()),
     "date": ("i4", pl.Date()),
+    "month": ("i4", pl.Date()),
     "timestamp": ("i8", pl.Datetime("ns")),
     "time": ("i8", pl.Time()),
+    "minute": ("i4", pl.Time()),
+    "second": ("i4", pl.Time()),
     "timespan": ("i8", pl.Duration("ns")),
+    "list": (None, pl.List(pl.Null)),
 }
+
+_READ_AS: Final = {"month": "date", "minute": "time", "second": "time"}
+_NO_ITEMS: Final = ("symbol", "char", "decimal", "guid", "month", "minute", "second", "list")
+DECIMAL_DIGITS: Final = 18  # that any int64 holds
 
 SYMBOL_NULL: Final = 0xFFFF_FFFF  # the code of a null symbol
 CHAR_NULL: Final = 0  # the byte of a null char
@@ -50,7 +61,7 @@ ROLES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ColumnType:
-    """The type of a column: a kind, and for timestamps the zone.
+    """The type of a column: a kind; with it a zone (timestamps), a scale (decimals), the items' type (lists).
 
     Examples
     --------
@@ -58,14 +69,30 @@ class ColumnType:
     'America/New_York'
     >>> str(ColumnType("float64"))
     'float64'
+    >>> ColumnType.parse("decimal[4]").scale
+    4
+    >>> ColumnType.parse("list[float64]").item
+    ColumnType(kind='float64', zone=None, scale=None, item=None)
     """
 
     kind: str
     zone: str | None = None
+    scale: int | None = None
+    item: ColumnType | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in _KINDS:
             raise ColumnTypeError(f"unknown column type {self.kind!r}; there are {', '.join(_KINDS)}")
+        if (self.kind == "decimal") != (self.scale is not None):
+            raise ColumnTypeError(
+                f"a decimal has a scale, and nothing else has: 'decimal[2]', not {self.kind!r}"
+            )
+        if self.scale is not None and not 0 <= self.scale <= DECIMAL_DIGITS:
+            raise ColumnTypeError(f"the scale of a decimal is {self.scale}; expected 0 to {DECIMAL_DIGITS}")
+        if (self.kind == "list") != (self.item is not None):
+            raise ColumnTypeError(f"a list says what it holds: 'list[float64]', not {self.kind!r}")
+        if self.item is not None and self.item.kind in _NO_ITEMS:
+            raise ColumnTypeError(f"lists of {self.item.kind} can't be stored; cast the items, as to string")
         if self.zone is not None:
             if self.kind != "timestamp":
                 raise ColumnTypeError(f"only a timestamp has a zone, not {self.kind!r}")
@@ -73,11 +100,16 @@ class ColumnType:
 
     @classmethod
     def parse(cls, text: str) -> ColumnType:
-        """Read the text form, ``kind`` or ``timestamp[zone]``."""
-        match = re.fullmatch(r"(\w+)(?:\[([^\]]+)\])?", text.strip())
+        """Read the text form: ``kind``, ``timestamp[zone]``, ``decimal[scale]`` or ``list[type]``."""
+        match = re.fullmatch(r"(\w+)(?:\[(.+)\])?", text.strip())
         if match is None:
             raise ColumnTypeError(f"can't read column type {text!r}; expected a kind such as 'float64'")
-        return cls(match[1], match[2])
+        kind, inner = match[1], match[2]
+        if kind == "decimal" and inner is not None and inner.isdecimal():
+            return cls(kind, scale=int(inner))
+        if kind == "list" and inner is not None:
+            return cls(kind, item=cls.parse(inner))
+        return cls(kind, inner)
 
     @classmethod
     def of_polars(cls, dtype: pl.DataType) -> ColumnType:
@@ -91,17 +123,23 @@ class ColumnType:
             return cls("timespan")
         if isinstance(dtype, (pl.String, pl.Categorical, pl.Enum)):
             return cls("symbol")
+        if isinstance(dtype, pl.Decimal):
+            return cls("decimal", scale=dtype.scale)
+        if isinstance(dtype, (pl.List, pl.Array)):
+            item = cls.of_polars(dtype.inner)  # type: ignore[arg-type] # a type of its own, not a class
+            return cls("list", item=cls("string") if item.kind == "symbol" else item)
         for kind, (_, polars_type) in _KINDS.items():
             if polars_type == dtype:
                 return cls(kind)
         raise ColumnTypeError(f"no column type holds Polars' {dtype}; cast it, or drop the column")
 
     def __str__(self) -> str:
-        return f"{self.kind}[{self.zone}]" if self.zone else self.kind
+        inner = [part for part in (self.zone, self.scale, self.item) if part is not None]
+        return f"{self.kind}[{inner[0]}]" if inner else self.kind
 
     @property
     def numpy_type(self) -> np.dtype[np.generic]:
-        """The type of one stored value: codes for symbols, bytes for chars and bools."""
+        """The type of one stored value: codes for symbols, bytes for chars and bools, 16 bytes for guids."""
         name = _KINDS[self.kind][0]
         if name is None:
             raise ColumnTypeError(f"values of type {self.kind!r} have no fixed width")
@@ -118,20 +156,37 @@ class ColumnType:
         return {"symbol": SYMBOL_NULL, "char": CHAR_NULL}.get(self.kind)
 
     @property
+    def is_encodable(self) -> bool:
+        """Whether the encodings for numbers apply; strings have some of their own, guids and lists none."""
+        return self.has_fixed_width and self.kind != "guid"
+
+    @property
     def polars_type(self) -> pl.DataType:
         """The Polars type that the column comes back as."""
         if self.kind == "timestamp":
             return pl.Datetime("ns", self.zone)
-        return _KINDS[self.kind][1]
+        if self.scale is not None:
+            return pl.Decimal(DECIMAL_DIGITS, self.scale)
+        return _KINDS[self.kind][1] if self.item is None else pl.List(self.item.polars_type)
+
+    @property
+    def read_as(self) -> ColumnType:
+        """The type that queries see: date of a month, time of day of a minute or second, else the same."""
+        return ColumnType(_READ_AS[self.kind]) if self.kind in _READ_AS else self
+
+    @property
+    def is_computed_as_stored(self) -> bool:
+        """Whether kernels compute with the stored values; other types are decoded for Polars first."""
+        return self.is_encodable and self.kind not in _READ_AS
 
     @property
     def is_temporal(self) -> bool:
         """Whether values are points or spans of time."""
-        return self.kind in ("date", "timestamp", "time", "timespan")
+        return self.kind in ("date", "month", "timestamp", "time", "minute", "second", "timespan")
 
     @property
     def is_numeric(self) -> bool:
-        """Whether values can be added."""
+        """Whether values are integers or floats."""
         return self.kind.startswith(("int", "uint", "float"))
 
 
@@ -193,9 +248,11 @@ class Schema:
             raise ColumnTypeError(f"part_by column {self.part_by!r} has type {found}; expected symbol")
         if self.sort_by is not None:
             found = self.columns[self.sort_by]
-            if not found.is_temporal and not found.kind.startswith(("int", "uint")):
+            ascends = found.is_temporal and found.read_as == found
+            if not ascends and not found.kind.startswith(("int", "uint")):
+                expected = "date, timestamp, time, timespan or an integer"
                 raise ColumnTypeError(
-                    f"sort_by column {self.sort_by!r} has type {found}; expected a time or an integer"
+                    f"sort_by column {self.sort_by!r} has type {found}; expected {expected}"
                 )
         if self.zone is not None:
             zone_info(self.zone)

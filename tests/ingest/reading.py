@@ -8,10 +8,10 @@ from typing import Any
 import polars as pl
 
 from colonnade.ingest.bad_rows import BadRows
-from colonnade.ingest.convert import canonical_type
 from colonnade.ingest.description import ColumnDescription, SourceDescription
 from colonnade.ingest.request import Request
 from colonnade.ingest.text_source import open_text
+from colonnade.store.column_values import canonical_type
 from colonnade.store.database import DatabaseStore
 from colonnade.store.table_source import open_source
 

@@ -1,6 +1,9 @@
 //! Bound functions of `block`, `block_index`, `checksum` and `isa`, and the column that every kernel takes.
 
-use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1, PyReadwriteArray1};
+use numpy::{
+    PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2, PyReadwriteArray1,
+    PyReadwriteArray2,
+};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -50,11 +53,25 @@ pub fn contiguous<'a, T: numpy::Element>(array: &'a PyReadonlyArray1<'_, T>) -> 
     array.as_slice().map_err(|_| PyTypeError::new_err("array isn't contiguous"))
 }
 
+/// The bytes of an array of rows of 16 bytes.
+fn bytes_of_rows<'a>(rows: &'a PyReadonlyArray2<'_, u8>) -> PyResult<&'a [u8]> {
+    if rows.as_array().ncols() != Element::Bytes16.width() {
+        return Err(unknown_array());
+    }
+    rows.as_slice().map_err(|_| PyTypeError::new_err("array isn't contiguous"))
+}
+
+fn unknown_array() -> PyErr {
+    PyTypeError::new_err("expected a one-dimensional array of integers or floats, or rows of 16 bytes")
+}
+
 /// Borrows arrays of every element type, to read or to write.
 macro_rules! typed_arrays {
     ($($variant:ident $type:ty),+) => {
         /// An array to read, of the type of one element.
         pub enum Values<'py> {
+            /// Rows of 16 bytes.
+            Bytes16(PyReadonlyArray2<'py, u8>),
             $(#[doc = "Values of this element."] $variant(PyReadonlyArray1<'py, $type>)),+
         }
 
@@ -64,22 +81,33 @@ macro_rules! typed_arrays {
                 $(if let Ok(typed) = array.cast::<PyArray1<$type>>() {
                     return Ok(Self::$variant(typed.try_readonly()?));
                 })+
-                Err(PyTypeError::new_err("expected a one-dimensional array of integers or floats"))
+                if let Ok(rows) = array.cast::<PyArray2<u8>>() {
+                    return Ok(Self::Bytes16(rows.try_readonly()?));
+                }
+                Err(unknown_array())
             }
 
             /// The type of one element.
             pub fn element(&self) -> Element {
-                match self { $(Self::$variant(_) => Element::$variant),+ }
+                match self {
+                    Self::Bytes16(_) => Element::Bytes16,
+                    $(Self::$variant(_) => Element::$variant),+
+                }
             }
 
             /// The elements as bytes.
             pub fn bytes(&self) -> PyResult<&[u8]> {
-                Ok(match self { $(Self::$variant(array) => bytemuck::cast_slice(contiguous(array)?)),+ })
+                Ok(match self {
+                    Self::Bytes16(rows) => bytes_of_rows(rows)?,
+                    $(Self::$variant(array) => bytemuck::cast_slice(contiguous(array)?)),+
+                })
             }
         }
 
         /// An array to fill, of the type of one element.
         pub enum ValuesOut<'py> {
+            /// Rows of 16 bytes.
+            Bytes16(PyReadwriteArray2<'py, u8>),
             $(#[doc = "Values of this element."] $variant(PyReadwriteArray1<'py, $type>)),+
         }
 
@@ -89,12 +117,18 @@ macro_rules! typed_arrays {
                 $(if let Ok(typed) = array.cast::<PyArray1<$type>>() {
                     return Ok(Self::$variant(typed.try_readwrite()?));
                 })+
-                Err(PyTypeError::new_err("expected a one-dimensional array of integers or floats"))
+                if let Ok(rows) = array.cast::<PyArray2<u8>>() {
+                    return Ok(Self::Bytes16(rows.try_readwrite()?));
+                }
+                Err(unknown_array())
             }
 
             /// The elements as bytes; an error where they are not of the expected type.
             pub fn bytes(&mut self, expected: Element) -> PyResult<&mut [u8]> {
                 match self {
+                    Self::Bytes16(rows) if expected == Element::Bytes16 => {
+                        rows.as_slice_mut().map_err(|_| PyTypeError::new_err("array isn't contiguous"))
+                    }
                     $(Self::$variant(array) if expected == Element::$variant => {
                         let items = array.as_slice_mut().map_err(|_| PyTypeError::new_err("array isn't contiguous"))?;
                         Ok(bytemuck::cast_slice_mut(items))

@@ -135,6 +135,15 @@ def run(
             show_default="guessed from the names",
         ),
     ] = None,
+    type_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--type",
+            metavar="COLUMN=TYPE",
+            help="Type of a column: id=guid, price=decimal[4], note=string; may be repeated.",
+            show_default="told by the values",
+        ),
+    ] = None,
     bad_rows: Annotated[
         Path | None,
         typer.Option(
@@ -181,6 +190,7 @@ def run(
     """
     compressions = read_compressions(compression or [])
     roles = read_pairs(role or [], "--role", "ROLE=COLUMN, such as price=TradePrice")
+    types = read_pairs(type_ or [], "--type", "COLUMN=TYPE, such as price=decimal[4]")
     _check_there(sources)
     with remarked_warnings(), progress_bar(f"ingest {table}") as progress:
         report = open_or_create(db).ingest(
@@ -198,6 +208,7 @@ def run(
             mode=mode,
             key=key,
             roles=roles or None,
+            types=types or None,
             bad_rows=bad_rows,
             allow_incomplete=allow_incomplete,
             new_columns=new_columns,

@@ -7,7 +7,7 @@ fast path costs nothing, and the slow path can tell which rows they were.
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import polars as pl
@@ -15,8 +15,17 @@ import polars as pl
 from colonnade.errors import ColumnTypeError
 from colonnade.ingest.clock import clock_digits, day_ns, in_zone, iso_times, pattern_times
 from colonnade.ingest.description import UNIT_NS, ColumnDescription
+from colonnade.ingest.rare_types import CONVERSIONS
+from colonnade.physical import has_place
 from colonnade.schema import ColumnType, date_to_days
+from colonnade.store.column_values import canonical_type
 
+_AS_TEXT: Final = ("bool", "decimal", "guid", "list")  # that the CSV reader doesn't read itself
+_SHORT: Final = {  # how it may be written, and what makes it a date or a time
+    "month": (r"^(\d{4})[-.](\d{2})m?$", "${1}-${2}-01"),
+    "minute": (r"^(\d{2}:\d{2})$", "${1}:00"),
+    "second": (r"^(\d{2}:\d{2})$", "${1}:00"),
+}
 _TRUE: Final = ("1", "t", "true", "y", "yes")
 _FALSE: Final = ("0", "f", "false", "n", "no")
 _EXACT_IN_FLOAT: Final = 1 << 53
@@ -56,7 +65,7 @@ class FieldPlan:
     @property
     def fast_type(self) -> pl.DataType:
         """The Polars type that the CSV reader may read the field as; text where it can't."""
-        if self.is_text or self.type.kind == "bool" or len(self.null) > 1:
+        if self.is_text or self.type.kind in _AS_TEXT or len(self.null) > 1:
             return pl.String()
         if self.description.scale is not None or self.description.unit is not None:
             return pl.Int64()
@@ -68,7 +77,7 @@ class FieldPlan:
 def cleaned(values: pl.Series, plan: FieldPlan) -> pl.Series:
     """Strip text where the plan says so, and turn what means null into null."""
     if values.dtype != pl.String:
-        if not plan.null or values.dtype.is_float():
+        if not plan.null or values.dtype.is_float() or values.dtype.is_nested():
             return values
         return values.set(values.cast(pl.String).is_in(list(plan.null)), None)
     if plan.strip or not plan.is_text:
@@ -104,6 +113,14 @@ def convert(values: pl.Series, plan: FieldPlan, *, date: dt.date | None = None) 
         result = _text(values, plan)
     elif plan.type.kind == "bool":
         result = _bools(values, plan)
+    elif plan.type.kind in CONVERSIONS:
+        convert_values, expected = CONVERSIONS[plan.type.kind]
+        made = convert_values(values, plan.type)
+        if made is None:
+            raise _never_fits(values.dtype, plan, expected)
+        result = made
+    elif plan.type.read_as != plan.type:
+        result = _coarse_times(values, plan, date)
     elif plan.type.is_temporal:
         result = _times(values, plan, date)
     elif plan.description.scale is not None:
@@ -111,11 +128,6 @@ def convert(values: pl.Series, plan: FieldPlan, *, date: dt.date | None = None) 
     else:
         result = _numbers(values, plan)
     return result.alias(plan.name)
-
-
-def canonical_type(kind: ColumnType) -> pl.DataType:
-    """Give the Polars type of a column of the canonical frame: symbols are text there."""
-    return pl.String() if kind.kind == "symbol" else kind.polars_type
 
 
 def _text(values: pl.Series, plan: FieldPlan) -> pl.Series:
@@ -204,6 +216,14 @@ def _times(values: pl.Series, plan: FieldPlan, date: dt.date | None) -> pl.Serie
         return iso_times(values, plan.type, described.ambiguous)
     hint = f"say its unit in a description, or with columns={{{plan.name!r}: {{'unit': 'ms'}}}}"
     raise ColumnTypeError(f"column {plan.name!r} holds {values.dtype}, expected {plan.type}; {hint}")
+
+
+def _coarse_times(values: pl.Series, plan: FieldPlan, date: dt.date | None) -> pl.Series:
+    """Give months, minutes and seconds; what has a rest doesn't fit."""
+    if values.dtype == pl.String and plan.description.layout is None:
+        values = values.str.replace(*_SHORT[plan.type.kind])
+    times = _times(values, replace(plan, type=plan.type.read_as), date)
+    return times.set(~has_place(times, plan.type).fill_null(value=False), None)
 
 
 def ns_to_times(ns: pl.Series, plan: FieldPlan, date: dt.date | None, epoch: str) -> pl.Series:

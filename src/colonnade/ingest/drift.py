@@ -13,11 +13,11 @@ from typing import Final
 import polars as pl
 
 from colonnade.errors import MissingColumnWarning, SchemaError
-from colonnade.ingest.convert import canonical_type
 from colonnade.ingest.fields import Layout
 from colonnade.ingest.request import Request
 from colonnade.ingest.roles import guess_roles
 from colonnade.schema import ColumnType, Schema
+from colonnade.store.column_values import canonical_type
 from colonnade.store.schema_change import widens, with_column, with_type
 
 NEW_COLUMNS: Final = (None, "add", "ignore")

@@ -19,9 +19,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from colonnade.ingest.bad_rows import BadRow
-from colonnade.ingest.convert import FieldPlan, canonical_type, cleaned, convert
+from colonnade.ingest.convert import FieldPlan, cleaned, convert
 from colonnade.ingest.fixed import cut_fields
 from colonnade.ingest.text import TextPiece
+from colonnade.store.column_values import canonical_type
 
 _NEWLINE: Final = 10
 NO_KEY: Final = "is empty, but sort key and date must have a value"

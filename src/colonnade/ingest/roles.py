@@ -86,4 +86,4 @@ def _may_play(role: str, kind: ColumnType) -> bool:
         return kind.kind in ("timestamp", "time", "timespan", "date", "int64", "uint64")
     if role == "exchange":
         return kind.kind in ("symbol", "char", "string") or kind.kind.startswith(("int", "uint"))
-    return kind.is_numeric
+    return kind.is_numeric or kind.kind == "decimal"

@@ -160,9 +160,6 @@ def _type_of(label: str, name: str, dtype: pl.DataType) -> ColumnType:
     if dtype == pl.Null:
         hint = f"describe it with a type or with drop = true, or pass types={{{name!r}: 'symbol'}}"
         raise ColumnTypeError(f"{label}: column {name!r} holds nothing but nulls and has no type; {hint}")
-    if isinstance(dtype, pl.Decimal):
-        hint = f"describe it as float64, or pass types={{{name!r}: 'float64'}}, to take the nearest floats"
-        raise ColumnTypeError(f"{label}: column {name!r} holds {dtype}, which has no place yet; {hint}")
     try:
         return ColumnType.of_polars(dtype)
     except ColumnTypeError as error:

@@ -26,7 +26,7 @@ from colonnade.kernels._native import (
     validate_index,
     verify_blocks,
 )
-from colonnade.kernels.column_input import ColumnInput, element_of
+from colonnade.kernels.column_input import LISTS, TEXT, ColumnInput, element_of, kernel_array
 
 if IS_DEBUG_BUILD:
     warnings.warn("colonnade's kernels are a debug build and slow; build with `make build`", stacklevel=2)
@@ -35,6 +35,8 @@ set_isa(os.environ.get("COLONNADE_ISA", "auto"))
 
 __all__ = [
     "IS_DEBUG_BUILD",
+    "LISTS",
+    "TEXT",
     "ColumnInput",
     "asof_rows",
     "asof_state_words",
@@ -47,6 +49,7 @@ __all__ = [
     "fold_groups",
     "hash_values",
     "isa",
+    "kernel_array",
     "program_sizes",
     "run_program",
     "search_sorted",

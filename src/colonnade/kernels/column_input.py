@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 ELEMENTS: Final[dict[str, int]] = {
-    "u1": 0, "i1": 1, "u2": 2, "i2": 3, "u4": 4, "i4": 5, "u8": 6, "i8": 7, "f4": 8, "f8": 9,
+    "u1": 0, "i1": 1, "u2": 2, "i2": 3, "u4": 4, "i4": 5, "u8": 6, "i8": 7, "f4": 8, "f8": 9, "V16": 11,
 }  # fmt: skip
 TEXT: Final = 10  # the element of strings, which have no NumPy type of fixed width
+LISTS: Final = 12  # likewise that of lists
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +44,11 @@ class ColumnInput:
     block_rows: int
     validity: NDArray[np.uint8] | None
     null_code: int | None
+
+
+def kernel_array(values: NDArray[Any]) -> NDArray[Any]:
+    """Give values as kernels take them: those of 16 bytes as the rows of an array of bytes."""
+    return values.view(np.uint8).reshape(-1, values.itemsize) if values.dtype.kind == "V" else values
 
 
 def element_of(dtype: np.dtype[np.generic]) -> int:

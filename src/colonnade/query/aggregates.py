@@ -13,6 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from colonnade.errors import ColumnTypeError, IntegerOverflowError
+from colonnade.physical import decimal_series
 from colonnade.query.bind import Scope, type_of
 from colonnade.query.expr import Aggregate, Node, text_of
 from colonnade.query.program import AggregateKind
@@ -20,6 +21,8 @@ from colonnade.schema import CHAR_NULL, CHARS
 
 Words = list[NDArray[np.int64]]
 FLOAT, INT, ORDERED = "float", "int", "ordered"
+_EXACT: Final = float(1 << 53)
+_SUM_DIGITS: Final = 38  # of a sum of decimals
 _FLIP: Final = np.int64(-(1 << 63))
 
 
@@ -38,13 +41,24 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A key or an aggregate of the result: its type, and whether its words are codes of symbols."""
+    """A key or an aggregate of the result: its type, and what its words are.
+
+    Attributes
+    ----------
+    values
+        `FLOAT`, `INT` or `ORDERED`.
+    is_symbol
+        Whether words are codes of symbols.
+    scale
+        Decimal places of what is aggregated, where words are scaled integers.
+    """
 
     name: str
     function: str
     dtype: pl.DataType
     values: str
     is_symbol: bool
+    scale: int = 0
 
 
 def result_type(aggregate: Aggregate, scope: Scope) -> pl.DataType:
@@ -53,12 +67,23 @@ def result_type(aggregate: Aggregate, scope: Scope) -> pl.DataType:
         return pl.Int64()
     dtype = type_of(aggregate.operand, scope)
     if aggregate.function in ("min", "max", "first", "last"):
+        if isinstance(dtype, pl.List):
+            what = f"{aggregate.function} of {text_of(aggregate.operand)}"
+            raise ColumnTypeError(f"{what}, which has type {dtype}, isn't possible; lists can be counted")
         return dtype
     for node in (aggregate.operand, aggregate.weight):
         _check_number(aggregate.function, node, scope)
     if isinstance(dtype, pl.Duration) and aggregate.function in ("sum", "mean"):
         return dtype
+    if isinstance(dtype, pl.Decimal) and aggregate.function == "sum":
+        return pl.Decimal(_SUM_DIGITS, dtype.scale)
     return pl.Int64() if aggregate.function == "sum" and not dtype.is_float() else pl.Float64()
+
+
+def decimal_scale(node: Node | None, scope: Scope) -> int:
+    """Give the decimal places of an expression whose values are kept as scaled integers, else 0."""
+    dtype = None if node is None else type_of(node, scope)
+    return dtype.scale if isinstance(dtype, pl.Decimal) else 0
 
 
 def _check_number(function: str, node: Node | None, scope: Scope) -> None:
@@ -75,10 +100,8 @@ def finished(value: Value, words: Words, nulls: NDArray[np.bool_], symbols: pl.S
     match value.function:
         case "len" | "count":
             return pl.Series(value.name, words[0])
-        case "sum" if value.values == FLOAT:
-            return pl.Series(value.name, words[0].view(np.float64))
         case "sum":
-            return pl.Series(value.name, _whole(words[0], words[1], value.name)).cast(value.dtype)
+            return _sum(value, words)
         case "mean":
             return _mean(value, words)
         case "wavg":
@@ -110,6 +133,8 @@ def decoded(
         series = _chars(value.name, word)
     elif isinstance(dtype, pl.Boolean):
         series = pl.Series(value.name, word != 0)
+    elif isinstance(dtype, pl.Decimal):
+        series = decimal_series(pl.Series(value.name, word), dtype)
     else:
         physical = pl.Int32() if isinstance(dtype, pl.Date) else pl.Int64()
         series = pl.Series(value.name, word).cast(physical).cast(dtype)
@@ -123,15 +148,41 @@ def _chars(name: str, word: NDArray[np.int64]) -> pl.Series:
     return texts.gather(pl.Series(word.astype(np.uint32))).alias(name)
 
 
+def _sum(value: Value, words: Words) -> pl.Series:
+    if value.values == FLOAT:
+        return pl.Series(value.name, words[0].view(np.float64))
+    if isinstance(value.dtype, pl.Decimal):
+        return decimal_series(_int128(words[0], words[1]), value.dtype).alias(value.name)
+    return pl.Series(value.name, _whole(words[0], words[1], value.name)).cast(value.dtype)
+
+
 def _mean(value: Value, words: Words) -> pl.Series:
     count = words[-1]
     total = words[0].view(np.float64) if value.values == FLOAT else _as_float(words[0], words[1])
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = total / count
+        ratio = total / count if value.scale == 0 else _decimal_mean(words, value.scale)
     if isinstance(value.dtype, pl.Duration):
         whole = np.nan_to_num(ratio).astype(np.int64)
         return _with_nulls(pl.Series(value.name, whole).cast(value.dtype), count == 0)
     return _with_nulls(pl.Series(value.name, ratio), count == 0)
+
+
+def _decimal_mean(words: Words, scale: int) -> NDArray[np.float64]:
+    """Divide sums of scaled integers once; where one of the two is no exact float, as Python's integers."""
+    low, high, count = words
+    total, units = _as_float(low, high), count * 10.0**scale
+    ratio: NDArray[np.float64] = total / units
+    for place in np.flatnonzero((np.abs(total) >= _EXACT) | (units >= _EXACT)).tolist():
+        exact = (int(high[place]) << 64) + (int(low[place]) & ((1 << 64) - 1))
+        ratio[place] = exact / (int(count[place]) * 10**scale) if count[place] else np.nan
+    return ratio
+
+
+def _int128(low: NDArray[np.int64], high: NDArray[np.int64]) -> pl.Series:
+    """Join the two words of a sum."""
+    words = pl.DataFrame({"high": high, "low": low.view(np.uint64)}).cast(pl.Int128)
+    whole = pl.col("high") * pl.lit(1 << 64, dtype=pl.Int128) + pl.col("low")
+    return words.select(whole).to_series()
 
 
 def _whole(low: NDArray[np.int64], high: NDArray[np.int64], name: str) -> NDArray[np.int64]:

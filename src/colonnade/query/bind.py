@@ -7,9 +7,13 @@ not when it runs. Types of whole expressions are asked from Polars, on empty col
 from __future__ import annotations
 
 import datetime as dt
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Final
+from uuid import UUID
 
 import numpy as np
 import polars as pl
@@ -36,7 +40,7 @@ from colonnade.query.expr import (
 )
 from colonnade.query.polars_form import polars_form
 from colonnade.query.values import DAY_NS, clock_ns, days_between, instant_ns, span_ns
-from colonnade.schema import ColumnType, Schema
+from colonnade.schema import DECIMAL_DIGITS, ColumnType, Schema
 
 DATE: Final = ColumnType("date")
 
@@ -190,7 +194,7 @@ def _kind_of(node: Node, scope: Scope) -> ColumnType | None:
     if isinstance(node, Bucket):
         return _kind_of(node.operand, scope)
     if isinstance(node, Column):
-        return scope.type_of(node.name)
+        return scope.type_of(node.name).read_as
     if isinstance(node, Binary):
         dtype = type_of(node, scope)
         return ColumnType("timespan") if isinstance(dtype, pl.Duration) else None
@@ -210,7 +214,9 @@ def _bind_comparison(op: str, operand: Node, literal: Literal, scope: Scope) -> 
             return TimeOfDay(operand, _clock_ranges(op, clock), scope.zone_of(kind))
     if not kind.is_temporal:
         _check_plain(kind, literal.value, what)
-        return Binary(op, operand, Literal(_plain(literal.value)))
+        if kind.kind == "decimal":
+            return _compare_decimal(op, operand, literal.value, kind)
+        return Binary(op, operand, Literal(_canonical(kind, literal.value, what)))
     low, high = physical_range(literal.value, kind, scope, what=what)
     return _compare_range(op, operand, Literal(low, kind), Literal(high, kind))
 
@@ -230,6 +236,27 @@ def _compare_range(op: str, operand: Node, low: Literal, high: Literal) -> Node:
             return Binary(op, operand, high)
 
 
+def _compare_decimal(op: str, operand: Node, value: Any, kind: ColumnType) -> Node:  # noqa: ANN401
+    """Compare scaled whole numbers; a number between two of them is next to both, and equal to none."""
+    exact = Fraction(str(_plain(value))) if math.isfinite(value) else None
+    if exact is None:
+        return Binary(op, operand, Literal(_plain(value)))
+    most = 10**DECIMAL_DIGITS  # no stored value is as far from 0
+    scaled = min(max(exact * 10 ** (kind.scale or 0), -most), most)
+    below, above = Literal(math.floor(scaled), kind), Literal(math.ceil(scaled), kind)
+    if below == above:
+        return Binary(op, operand, below)
+    match op:
+        case "==":
+            return Binary("&", Binary(">=", operand, above), Binary("<=", operand, below))
+        case "!=":
+            return Binary("|", Binary("<=", operand, below), Binary(">=", operand, above))
+        case "<" | "<=":
+            return Binary("<=", operand, below)
+        case _:
+            return Binary(">=", operand, above)
+
+
 def _any_of(operand: Node, values: tuple[Literal, ...], scope: Scope) -> Node:
     """Bind `is_in`: points become one list, spans (months) and times of day conditions beside it."""
     kind = _kind_of(operand, scope)
@@ -243,15 +270,16 @@ def _any_of(operand: Node, values: tuple[Literal, ...], scope: Scope) -> Node:
         if literal.value is None:
             alternatives.append(Unary("is_null", operand))
             continue
-        bound = (
-            _bind_comparison("==", operand, literal, scope) if kind is not None and kind.is_temporal else None
-        )
+        is_typed = kind is not None and (kind.is_temporal or kind.kind == "decimal")
+        bound = _bind_comparison("==", operand, literal, scope) if is_typed else None
         if isinstance(bound, Binary) and bound.op == "==" and isinstance(bound.right, Literal):
             points.append(bound.right)
         elif bound is not None:
             alternatives.append(bound)
         else:
-            points.append(Literal(_plain(literal.value), literal.type))
+            what = f"a value for {text_of(operand)}"
+            value = _plain(literal.value) if kind is None else _canonical(kind, literal.value, what)
+            points.append(Literal(value, literal.type))
     condition: Node = IsIn(operand, tuple(dict.fromkeys(points)))
     if not points and alternatives:
         condition = alternatives.pop(0)
@@ -325,18 +353,30 @@ def _bind_bucket(operand: Node, every: Any, offset: Any, scope: Scope) -> Node: 
 
 
 def _check_plain(kind: ColumnType, value: Any, what: str) -> None:  # noqa: ANN401
-    if kind.kind in ("symbol", "string", "char"):
-        fits = isinstance(value, str)
+    if kind.kind in ("symbol", "string", "char", "guid"):
+        fits = isinstance(value, str) or (kind.kind == "guid" and isinstance(value, UUID))
         if fits and kind.kind == "char" and len(value.encode()) != 1:
             raise PlanError(f"{what} is {value!r}; a char column holds texts of one byte")
     elif kind.kind == "bool":
         fits = isinstance(value, (bool, np.bool_))
+    elif kind.kind == "list":
+        fits = False
     else:
         fits = not isinstance(value, (bool, np.bool_)) and (
             isinstance(value, (int, float, np.integer, np.floating)) or hasattr(value, "as_integer_ratio")
         )
     if not fits:
         raise PlanError(f"{what} is {value!r}, which a column of type {kind} can't hold")
+
+
+def _canonical(kind: ColumnType, value: Any, what: str) -> Any:  # noqa: ANN401
+    """Give a value as results have it: a guid in its canonical form."""
+    if kind.kind != "guid":
+        return _plain(value)
+    digits = str(value).replace("-", "").lower()
+    if re.fullmatch("[0-9a-f]{32}", digits) is None:
+        raise PlanError(f"{what} is {value!r}; expected a guid such as 8c6b8b64-6815-6084-0a3e-178401251b68")
+    return str(UUID(digits))
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401

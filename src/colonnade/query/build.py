@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from colonnade.errors import PlanError
+from colonnade.errors import ColumnTypeError, PlanError
 from colonnade.query.aggregates import result_type
 from colonnade.query.bind import Scope, bind, bind_condition, bind_named, type_of
 from colonnade.query.expr import (
@@ -109,8 +109,11 @@ def keys_of(scope: Scope, positional: Iterable[Any], named: Mapping[str, Any]) -
         return ()
     keys = outputs_of(scope, positional, named)
     for key in keys:
-        if isinstance(type_of(key.node, scope), pl.Null):
+        dtype = type_of(key.node, scope)
+        if isinstance(dtype, pl.Null):
             raise PlanError(f"key {key.name!r} is always null")
+        if isinstance(dtype, pl.List):
+            raise ColumnTypeError(f"key {key.name!r} has type {dtype}; lists are no keys")
     return keys
 
 
@@ -162,7 +165,7 @@ def bars_of(
         raise PlanError(f"bars need a time, but {time!r} of {where} has type {schema.columns[time]}")
     symbol = schema.roles.get("symbol", schema.part_by)
     keys = [Column(symbol)] if symbol is not None else []
-    if schema.columns[time].kind in ("time", "timespan"):
+    if schema.columns[time].read_as.kind in ("time", "timespan"):
         keys.insert(0, Column(schema.partition_by))
     label = bind(Expr(Column(time)).bucket(every, offset).node, scope)
     assert isinstance(label, Bucket)  # noqa: S101 - bind keeps the kind

@@ -14,11 +14,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from colonnade.errors import UnsupportedQueryError
 from colonnade.kernels import program_sizes, run_program
-from colonnade.query.aggregates import FLOAT, INT, ORDERED, Slot, Value, Words, result_type
+from colonnade.query.aggregates import FLOAT, INT, ORDERED, Slot, Value, Words, decimal_scale, result_type
 from colonnade.query.bars import Segment, has_segments, relabelled, segments_of
 from colonnade.query.bind import Scope, type_of
-from colonnade.query.expr import Aggregate, Bucket, Column, Node, columns_of
+from colonnade.query.expr import Aggregate, Bucket, Column, Node, Unary, columns_of
 from colonnade.query.lower import Lowered, Lowering
 from colonnade.query.plan import Groups, Output
 from colonnade.query.program import Aggregate as KernelAggregate
@@ -27,6 +28,7 @@ from colonnade.query.rows import calculated as calculated_columns
 from colonnade.query.rows import read_columns
 from colonnade.query.scan import DATE, PART, START, STOP, Scan, search
 from colonnade.query.scratch import ScratchColumn, ScratchPart
+from colonnade.schema import DECIMAL_DIGITS, ColumnType
 from colonnade.store.source import TableSource
 
 _ROW_BUDGET: Final = 5 << 20  # a task at once, some 20 ms, so that Ctrl-C works between calls
@@ -153,7 +155,8 @@ def _lower(
         slots.append(tuple(Slot(one.kind, _class_of(one, of)) for one, of in lowered))
         kind = slots[-1][0].values
         is_symbol = node.function in ("min", "max", "first", "last") and _is_symbol(lowering, node.operand)
-        values.append(Value(output.name, node.function, result_type(node, scope), kind, is_symbol))
+        scale = decimal_scale(node.operand, scope)
+        values.append(Value(output.name, node.function, result_type(node, scope), kind, is_symbol, scale))
         for one, _ in lowered:
             if one not in asked:
                 asked.append(one)
@@ -207,13 +210,16 @@ def _kernel_aggregates(
             return [one("sum", values), one("count", values)]
         case "wavg":
             assert node.weight is not None  # noqa: S101 - wavg has one
-            values, weights = lowering.unsigned(node.operand), lowering.unsigned(node.weight)
+            values = lowering.as_numbers(node.operand, lowering.unsigned(node.operand))
+            weights = lowering.as_numbers(node.weight, lowering.unsigned(node.weight))
             product = Lowered(lowering.build.multiply(lowering.as_float(values), lowering.as_float(weights)))
             if _may_be_null(lowering, scan, node.operand):
                 weights = lowering.where_valid(weights, values)
             return [one("sum", product), one("sum", weights), one("count", product)]
         case "sum":
             return [one("sum", lowering.unsigned(node.operand))]
+        case "count" if isinstance(type_of(node.operand, lowering.scope), pl.List):
+            return [one("sum", lowering.lower(Unary("is_not_null", node.operand)))]
         case function:
             return [one(_KINDS[function], lowering.stored(node.operand))]
 
@@ -306,13 +312,24 @@ def _with_calculated(scan: Scan, work: Groups, lowering: Lowering) -> Scan:
     )
     columns = {name: ScratchColumn.of(frame[name], schema.columns[name]) for name in names}
     for name, kind in lowering.calculated_types.items():
-        columns[name] = ScratchColumn.of(made[name].cast(kind.polars_type), kind)
+        columns[name] = ScratchColumn.of(_narrowed(made[name], kind), kind)
     pieces = scan.pieces.copy()
     length = pieces[:, STOP] - pieces[:, START]
     pieces[:, PART] = 0
     pieces[:, STOP] = np.cumsum(length)
     pieces[:, START] = pieces[:, STOP] - length
     return Scan(schema, [ScratchPart(columns, frame.height)], pieces, scan.symbols, scan.conditions)
+
+
+def _narrowed(values: pl.Series, kind: ColumnType) -> pl.Series:
+    """Give calculated values in the type that kernels take."""
+    made = values.cast(kind.polars_type, strict=False)
+    if made.null_count() > values.null_count():
+        raise UnsupportedQueryError(
+            f"a calculated value has more than {DECIMAL_DIGITS} digits, which a {kind} can't hold; "
+            "calculate with floats, as in col(...) * 1.0"
+        )
+    return made
 
 
 def _stretches(

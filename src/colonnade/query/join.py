@@ -87,7 +87,7 @@ def frame_join(  # noqa: C901 - one check after the other
 
 def _check_keys(left: dict[str, pl.DataType], theirs: Scope, keys: Sequence[str], on: str) -> None:
     kind = theirs.type_of(on)
-    if not (kind.is_temporal or kind.kind.startswith(("int", "uint"))):
+    if not ((kind.is_temporal and kind.read_as == kind) or kind.kind.startswith(("int", "uint"))):
         raise ColumnTypeError(
             f"an as-of join is on a time or an integer, but {on!r} of {theirs.table!r} is {kind}"
         )

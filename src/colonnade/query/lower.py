@@ -117,6 +117,14 @@ class Lowering:
             raise NoKernel
         return self.build.to_float(self.value(lowered))
 
+    def as_numbers(self, node: Node, lowered: Lowered) -> Lowered:
+        """Give the values that numbers stand for: of decimals, which are stored scaled, as floats."""
+        dtype = type_of(node, self.scope)
+        if not isinstance(dtype, pl.Decimal):
+            return lowered
+        scale = self.build.float_constant(10.0**dtype.scale)
+        return Lowered(self.build.divide(self.build.to_float(lowered.register), scale))
+
     def where_valid(self, lowered: Lowered, other: Lowered) -> Lowered:
         """Give the values, null also where the other is null: x // 1 where it is there, x // 0 where not."""
         there = self.build.to_int(self.build.is_valid(other.register))
@@ -152,7 +160,7 @@ class Lowering:
         if name == self.scope.schema.part_by and not stored:
             return Lowered(self.build.symbol())
         kind = self._type(name)
-        if not kind.has_fixed_width:
+        if not kind.is_computed_as_stored:
             raise NoKernel
         if kind.kind == "symbol":
             self.text_columns[name] = None
@@ -231,8 +239,10 @@ class Lowering:
     def _class_of(self, node: Node) -> str | None:
         """Tell apart what Polars converts before it compares: numbers, and each kind of time."""
         if isinstance(node, Literal):
-            return None if node.type is None else node.type.kind
+            return None if node.type is None else f"{node.type.kind}{node.type.scale or ''}"
         dtype = type_of(node, self.scope)
+        if isinstance(dtype, pl.Decimal):
+            return f"decimal{dtype.scale or ''}"  # of one scale, whole numbers compare as the decimals do
         if dtype.is_temporal():
             names = {"Date": "date", "Datetime": "timestamp", "Time": "time"}
             return names.get(type(dtype).__name__, "timespan")
@@ -282,7 +292,7 @@ class Lowering:
         return Lowered(calculate(self.value(a), self.value(b)))
 
     def _operand(self, node: Node) -> Lowered:
-        if self._is_text(node):
+        if self._is_text(node) or isinstance(type_of(node, self.scope), pl.Decimal):
             raise NoKernel
         return self._lower(node)
 

@@ -49,6 +49,8 @@ def polars_form(  # noqa: C901, PLR0911, PLR0912 - one case a node
             return pl.col(name)
         case Literal(value, None):
             return pl.lit(value)
+        case Literal(value, kind) if kind is not None and kind.kind == "decimal":
+            return pl.lit(value, dtype=pl.Int128).reinterpret(dtype=kind.polars_type)
         case Literal(value, kind) if kind is not None:
             whole = pl.Int32 if kind.kind == "date" else pl.Int64
             return pl.lit(value, dtype=whole).cast(kind.polars_type)
@@ -128,7 +130,7 @@ def _bucket(node: Bucket, columns: Mapping[str, ColumnType], zone: str | None) -
     if kind.kind != "timestamp":
         whole = inner.to_physical().cast(pl.Int64)
         label = (whole - offset) // width * width + offset
-        return label.cast(pl.Int32 if kind.kind == "date" else pl.Int64).cast(kind.polars_type)
+        return label.cast(pl.Int32 if kind.read_as.kind == "date" else pl.Int64).cast(kind.polars_type)
     place = None if kind.zone is None else zone or kind.zone
     wall = wall_clock(inner, place).cast(pl.Int64)
     label = floor_from_midnight(wall - offset, width) + offset

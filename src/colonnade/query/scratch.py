@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from colonnade.errors import ColumnNotFoundError, UnsupportedQueryError
 from colonnade.kernels.column_input import ColumnInput
+from colonnade.physical import physical_values
 from colonnade.schema import CHAR_NULL, SYMBOL_NULL, ColumnType
 from colonnade.store.source import BLOCK_INDEX
 
@@ -31,18 +32,15 @@ class ScratchColumn:
 
     @classmethod
     def of(cls, values: pl.Series, kind: ColumnType) -> ScratchColumn:
-        """Take a series of the type's Polars type; strings have no stored form."""
+        """Take a series of the type's Polars type; what kernels don't compute with has no stored form."""
         if kind.kind == "symbol":
             stored, dictionary = _codes(values)
             return cls(kind, values, stored, None, dictionary)
         if kind.kind == "char":
             return cls(kind, values, _bytes_of_chars(values), None, None)
-        if not kind.has_fixed_width:
+        if not kind.is_computed_as_stored:
             return cls(kind, values, np.empty(0, np.uint8), None, None)
-        physical = values.to_physical()
-        whole = physical.fill_null(value=False) if kind.kind == "bool" else physical.fill_null(0)
-        stored = np.ascontiguousarray(whole.to_numpy(), dtype=kind.numpy_type)
-        return cls(kind, values, stored, _validity(values), None)
+        return cls(kind, values, physical_values(values, kind), _validity(values), None)
 
     @property
     def row_count(self) -> int:
@@ -61,7 +59,7 @@ class ScratchColumn:
 
     def kernel_input(self, start: int = 0, stop: int | None = None) -> ColumnInput:  # noqa: ARG002 - all is there
         """Give what kernels read."""
-        if not self.type.has_fixed_width:
+        if not self.type.is_computed_as_stored:
             raise UnsupportedQueryError(f"no kernel reads columns of type {self.type}; see table.scan()")
         return plain_input(self.stored, self.validity, self.type.null_code)
 

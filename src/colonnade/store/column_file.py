@@ -23,6 +23,7 @@ from colonnade.kernels import (
     ColumnInput,
     decode_rows,
     decode_string_rows,
+    kernel_array,
     take_rows,
     take_string_rows,
     validate_index,
@@ -40,6 +41,7 @@ from colonnade.store.column_layout import (
 )
 from colonnade.store.column_values import StoredRows, polars_values, with_nulls
 from colonnade.store.entries import ColumnEntry
+from colonnade.store.lists import lists_of_buffers
 from colonnade.store.source import BLOCK_INDEX, RUNS
 from colonnade.store.symbols import Dictionary, check_runs, open_dictionary
 from colonnade.store.text import text_of_buffers
@@ -236,7 +238,7 @@ class ColumnFile:
             if not self.type.has_fixed_width:
                 return self._take_text(column, rows, np.unique(wanted), valid)
             values = np.zeros(len(rows), dtype=self.type.numpy_type)
-            take_rows(column, np.ascontiguousarray(rows), values)
+            take_rows(column, np.ascontiguousarray(rows), kernel_array(values))
             return polars_values(values, self.type, self.symbols, None if valid.all() else valid)
 
     def is_valid(self, start: int, stop: int, values: NDArray[Any]) -> NDArray[np.bool]:
@@ -261,7 +263,7 @@ class ColumnFile:
         values = np.empty(stop - start, dtype=self.type.numpy_type)
         for first in range(start, stop, _SLICE_ROWS):
             last = min(first + _SLICE_ROWS, stop)
-            decode_rows(column, first, last, values[first - start : last - start])
+            decode_rows(column, first, last, kernel_array(values[first - start : last - start]))
         return values
 
     def _valid(self, start: int, stop: int) -> NDArray[np.bool] | None:
@@ -271,8 +273,8 @@ class ColumnFile:
         pieces = []
         for first in range(start, stop, _SLICE_ROWS):
             offsets, content = decode_string_rows(column, first, min(first + _SLICE_ROWS, stop))
-            pieces.append(text_of_buffers(offsets, content))
-        text = pl.concat(pieces, rechunk=True) if pieces else pl.Series([], dtype=pl.String)
+            pieces.append(self._varied(offsets, content))
+        text = pl.concat(pieces, rechunk=True) if pieces else pl.Series([], dtype=self.type.polars_type)
         return with_nulls(text, self._valid(start, stop))
 
     def _take_text(
@@ -282,13 +284,19 @@ class ColumnFile:
         pieces = []
         for start in range(0, len(wanted), _SLICE_ROWS):
             offsets, content = take_string_rows(column, wanted[start : start + _SLICE_ROWS])
-            pieces.append(text_of_buffers(offsets, content))
+            pieces.append(self._varied(offsets, content))
         if not pieces:
-            return pl.Series([None], dtype=pl.String).new_from_index(0, len(rows))
+            return pl.Series([None], dtype=self.type.polars_type).new_from_index(0, len(rows))
         picked = pl.concat(pieces, rechunk=True).gather(
             np.searchsorted(wanted, np.where(rows >= 0, rows, wanted[0]))
         )
         return with_nulls(picked, None if valid.all() else valid)
+
+    def _varied(self, offsets: NDArray[np.int64], content: bytes) -> pl.Series:
+        """Give values of no fixed width from their bytes."""
+        if self.type.item is not None:
+            return lists_of_buffers(offsets, content, self.type.item)
+        return text_of_buffers(offsets, content)
 
     def _section(self, section: Section, name: str) -> memoryview:
         content = self._content[section.offset : section.offset + section.length]

@@ -24,7 +24,7 @@ from colonnade.errors import (
     TruncatedError,
     UnsupportedVersionError,
 )
-from colonnade.kernels import crc32c
+from colonnade.kernels import LISTS, TEXT, crc32c
 from colonnade.kernels import element_of as kernels_element_of
 from colonnade.schema import ColumnType
 
@@ -35,7 +35,6 @@ HEADER_BYTES: Final = 64
 FOOTER_BYTES: Final = 256
 NO_CODEC: Final = 0  # of the validity section
 ZSTD: Final = 2
-TEXT_ELEMENT: Final = 10
 _TYPE_BYTES: Final = 79
 _HEADER: Final = struct.Struct("<8sHH48xI")
 _FOOTER: Final = struct.Struct("<QQQQQQ2I6B2x" + 4 * "QQII" + f"{_TYPE_BYTES + 1}p4xI8s")
@@ -104,7 +103,7 @@ class Footer(NamedTuple):
 def element_of(column_type: ColumnType) -> int:
     """Give the element number of a type's stored values."""
     if not column_type.has_fixed_width:
-        return TEXT_ELEMENT
+        return LISTS if column_type.kind == "list" else TEXT
     return kernels_element_of(column_type.numpy_type)
 
 

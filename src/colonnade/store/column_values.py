@@ -9,6 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from colonnade.errors import ColumnTypeError, HeaderError, SchemaError
+from colonnade.physical import of_physical, physical_values
 from colonnade.schema import CHAR_NULL, CHARS, SYMBOL_NULL, ColumnType
 from colonnade.store.symbols import Dictionary
 from colonnade.store.text import run_starts
@@ -60,10 +61,7 @@ def stored_values(
     if column_type.kind == "char":
         return _char_bytes(values), None
     valid = values.is_not_null().to_numpy() if values.null_count() else None
-    if column_type.kind == "bool":
-        return values.fill_null(value=False).to_numpy().astype(np.uint8), valid
-    filled = values.to_physical().fill_null(0) if values.null_count() else values.to_physical()
-    return np.ascontiguousarray(filled.to_numpy(), dtype=column_type.numpy_type), valid
+    return physical_values(values, column_type), valid
 
 
 def polars_values(
@@ -79,9 +77,7 @@ def polars_values(
         missing = values == CHAR_NULL if valid is None else (values == CHAR_NULL) | ~valid
         text = pl.Series(values.astype(np.uint32)).cat.to(_CHAR_CODES).cast(pl.String)
         return with_nulls(text, ~missing if missing.any() else None)
-    if column_type.kind == "bool":
-        return with_nulls(pl.Series(values.astype(np.bool)), valid)
-    return with_nulls(pl.Series(values).cast(column_type.polars_type), valid)
+    return with_nulls(of_physical(values, column_type), valid)
 
 
 def with_nulls(values: pl.Series, valid: NDArray[np.bool] | None) -> pl.Series:

@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from colonnade.codec.compression import Compression
-from colonnade.kernels import encode_blocks, encode_string_blocks
+from colonnade.kernels import encode_blocks, encode_string_blocks, kernel_array
 from colonnade.schema import ColumnType
 from colonnade.store.atomic import create_file, write_all
 from colonnade.store.column_layout import (
@@ -28,6 +28,7 @@ from colonnade.store.column_layout import (
 )
 from colonnade.store.column_values import StoredRows, check_type, stored_values, symbol_codes_type
 from colonnade.store.entries import ColumnEntry
+from colonnade.store.lists import lists_to_buffers
 from colonnade.store.source import BLOCK_INDEX
 from colonnade.store.symbols import RunBuilder, check_dictionary, write_dictionary
 from colonnade.store.text import text_to_buffers
@@ -103,7 +104,9 @@ class ColumnWriter:
             self.add_stored(StoredRows(values, valid=valid))
         else:
             valid = rows.is_not_null().to_numpy() if rows.null_count() else None
-            self.add_stored(StoredRows(*text_to_buffers(rows), valid))
+            item = self.type.item
+            buffers = text_to_buffers(rows) if item is None else lists_to_buffers(rows, item, self.name)
+            self.add_stored(StoredRows(*buffers, valid))
 
     def add_stored(self, rows: StoredRows) -> None:
         """Take the next rows as a column file holds them, symbols as codes of this file's dictionary."""
@@ -209,7 +212,7 @@ class ColumnWriter:
         self._hash.add(values)
         compression = self.compression
         return encode_blocks(
-            values,
+            kernel_array(values),
             bitmap,
             self.type.null_code,
             compression.encoding,
@@ -229,7 +232,7 @@ class ColumnWriter:
             lengths,
             text,
             bitmap,
-            compression.encoding,
+            compression.encoding if self.type.item is None else "plain",  # no encoding is for lists
             compression.codec,
             compression.level,
             self._block_rows,

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from colonnade.errors import ChecksumError, ColonnadeError, CorruptionError, HeaderError
-from colonnade.kernels import decode_rows, decode_string_rows
+from colonnade.kernels import decode_rows, decode_string_rows, kernel_array
 from colonnade.schema import Schema, days_to_date
 from colonnade.store.column_file import ColumnFile
 from colonnade.store.entries import PartEntry
@@ -26,7 +26,7 @@ from colonnade.store.manifest import read_manifest_anew
 from colonnade.store.table_source import StoredPart, StoredTable
 from colonnade.store.values_hash import TextHash, ValuesHash
 from colonnade.store.version_file import NO_MAX, NO_MIN, parse_version
-from colonnade.store.zone_map import has_nan, zone_bounds
+from colonnade.store.zone_map import has_nan, zone_bounds, zone_type
 from colonnade.threads import map_ordered
 
 _SLICE_ROWS: Final = 1 << 20
@@ -205,17 +205,19 @@ def _check_values(column: ColumnFile) -> int:
     source = column.kernel_input(0, 0)
     low, high, has_bounds = zone_bounds(column.index, column.type)
     nan = has_nan(column.index)
+    has_zones = zone_type(column.type) is not None
     buffer = np.empty(column.block_rows, dtype=column.type.numpy_type)
     for block, first in enumerate(range(0, column.row_count, column.block_rows)):
         last = min(first + column.block_rows, column.row_count)
         values = buffer[: last - first]
-        decode_rows(source, first, last, values)
+        decode_rows(source, first, last, kernel_array(values))
         values_hash.add(values)
         present = values[column.is_valid(first, last, values)]
-        numbers = present[~np.isnan(present)] if present.dtype.kind == "f" else present
+        is_nan = np.isnan(present) if present.dtype.kind == "f" else np.zeros(len(present), dtype=np.bool)
+        numbers = present[~is_nan] if has_zones else present[:0]
         facts = (
             int(column.index["null_count"][block]) == len(values) - len(present),
-            bool(nan[block]) == (len(numbers) < len(present)),
+            bool(nan[block]) == bool(is_nan.any()),
             bool(has_bounds[block]) == (len(numbers) > 0),
             not len(numbers) or (low[block] == numbers.min() and high[block] == numbers.max()),
         )

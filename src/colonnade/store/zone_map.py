@@ -12,8 +12,8 @@ from colonnade.store.source import HAS_NAN, HAS_ZONE_MAP
 
 
 def zone_type(column_type: ColumnType) -> np.dtype[Any] | None:
-    """Give the type of a zone map's values: int64, uint64 or float64; None for text, which has none."""
-    if not column_type.has_fixed_width:
+    """Give the type of a zone map's values: int64, uint64 or float64; None for types that have none."""
+    if not column_type.has_fixed_width or column_type.kind == "guid":
         return None
     return np.dtype({"i": "<i8", "u": "<u8", "f": "<f8"}[column_type.numpy_type.kind])
 
@@ -23,7 +23,7 @@ def zone_bounds(
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool]]:
     """Give smallest and largest value of each block, and whether it has such.
 
-    Nulls and NaN are left out; a block of nothing else has no bounds. Text has none in any block.
+    Nulls and NaN are left out; a block of nothing else has no bounds. Text, guids and lists have none in any.
     """
     typed = zone_type(column_type)
     if typed is None:
