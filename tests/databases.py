@@ -49,7 +49,7 @@ def bits(frame: pl.DataFrame) -> list[tuple[str, str, bytes, bytes]]:
     found = []
     for column in plain(frame):
         physical = column.to_physical()
-        if physical.dtype in (pl.String, pl.Boolean):
+        if physical.dtype in (pl.String, pl.Boolean, pl.Int128) or physical.dtype.is_nested():
             raw = repr(physical.to_list()).encode()
         else:
             raw = physical.fill_null(0).to_numpy().tobytes()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import reduce
 from itertools import pairwise
 from typing import Any
@@ -78,6 +79,16 @@ def values_of(kind: str) -> st.SearchStrategy[Any]:
         "timestamp": st.integers(-(2**62), 2**62),
         "time": st.integers(0, DAY_NS - 1),
         "timespan": st.integers(-(2**62), 2**62),
+        "decimal[2]": st.integers(-(10**18) + 1, 10**18 - 1).map(lambda k: Decimal(k).scaleb(-2)),
+        "decimal[0]": st.integers(-100, 100).map(Decimal),
+        "month": st.builds(dt.date, st.integers(1, 9999), st.integers(1, 12), st.just(1)),
+        "minute": st.integers(0, 1439).map(lambda minute: minute * 60_000_000_000),
+        "second": st.integers(0, 86_399).map(lambda second: second * 1_000_000_000),
+        "guid": st.uuids().map(str),
+        "list[int16]": st.lists(st.integers(-(2**15), 2**15 - 1), max_size=4),
+        "list[float64]": st.lists(st.floats(allow_nan=False), max_size=4),
+        "list[bool]": st.lists(st.booleans(), max_size=4),
+        "list[string]": st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), max_size=4),
     }
     return by_kind[kind]
 
@@ -85,16 +96,23 @@ def values_of(kind: str) -> st.SearchStrategy[Any]:
 KINDS = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
     "float32", "float64", "char", "symbol", "string", "date", "timestamp", "time", "timespan",
+    "decimal[2]", "decimal[0]", "month", "minute", "second", "guid", "list[int16]", "list[float64]",
+    "list[bool]", "list[string]",
 )  # fmt: skip
+DECLARED_KINDS = ("char", "string", "month", "minute", "second", "guid")  # that no Polars type tells
 _FRAME_TYPES: Mapping[str, pl.DataType] = {
     "bool": pl.Boolean(), "int8": pl.Int8(), "int16": pl.Int16(), "int32": pl.Int32(), "int64": pl.Int64(),
     "uint8": pl.UInt8(), "uint16": pl.UInt16(), "uint32": pl.UInt32(), "uint64": pl.UInt64(),
     "float32": pl.Float32(), "float64": pl.Float64(), "char": pl.String(), "symbol": pl.String(),
     "string": pl.String(), "date": pl.Date(), "timestamp": pl.Int64(), "time": pl.Int64(),
-    "timespan": pl.Int64(),
+    "timespan": pl.Int64(), "decimal[2]": pl.Decimal(18, 2), "decimal[0]": pl.Decimal(18, 0),
+    "month": pl.Date(), "minute": pl.Int64(), "second": pl.Int64(), "guid": pl.String(),
+    "list[int16]": pl.List(pl.Int16), "list[float64]": pl.List(pl.Float64), "list[bool]": pl.List(pl.Boolean),
+    "list[string]": pl.List(pl.String),
 }  # fmt: skip
 _CASTS: Mapping[str, pl.DataType] = {
     "timestamp": pl.Datetime("ns"), "time": pl.Time(), "timespan": pl.Duration("ns"),
+    "minute": pl.Time(), "second": pl.Time(),
 }  # fmt: skip
 
 

@@ -156,9 +156,9 @@ class ColumnType:
         return {"symbol": SYMBOL_NULL, "char": CHAR_NULL}.get(self.kind)
 
     @property
-    def is_encodable(self) -> bool:
-        """Whether the encodings for numbers apply; strings have some of their own, guids and lists none."""
-        return self.has_fixed_width and self.kind != "guid"
+    def is_opaque(self) -> bool:
+        """Whether values are bytes that no encoding knows, only codecs: guids and lists."""
+        return self.kind in ("guid", "list")
 
     @property
     def polars_type(self) -> pl.DataType:
@@ -177,7 +177,7 @@ class ColumnType:
     @property
     def is_computed_as_stored(self) -> bool:
         """Whether kernels compute with the stored values; other types are decoded for Polars first."""
-        return self.is_encodable and self.kind not in _READ_AS
+        return self.has_fixed_width and not self.is_opaque and self.kind not in _READ_AS
 
     @property
     def is_temporal(self) -> bool:

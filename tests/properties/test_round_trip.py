@@ -21,7 +21,7 @@ GIVEN_DATE = {"date": "2024-01-02", "partition_by": "trading_date", "sort_by": "
 @given(frame=ours.frames_of_every_type(), compression=ours.compressions())
 def test_every_type_comes_back_bit_for_bit(frame, compression):
     with tempfile.TemporaryDirectory() as folder:
-        kinds = {"char": "char", "string": "string"}
+        kinds = {kind: kind for kind in ours.DECLARED_KINDS}
         table = table_of(Path(folder), frame, compression=compression, types=kinds, **GIVEN_DATE)
 
         found = table.collect()

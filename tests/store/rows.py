@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from colonnade.codec.compression import Compression
+from colonnade.physical import of_physical
 from colonnade.schema import ColumnType, Schema
 from colonnade.store.column_values import canonical_type
 from colonnade.store.database import DatabaseStore
@@ -31,6 +32,7 @@ TRADES = Schema(
 KINDS = (
     "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64",
     "char", "symbol", "string", "date", "timestamp", "timestamp[America/New_York]", "time", "timespan",
+    "decimal[2]", "month", "minute", "second", "guid", "list[int32]", "list[timestamp]", "list[string]",
 )  # fmt: skip
 
 
@@ -39,7 +41,16 @@ def column(kind: str, rows: int, *, nulls: float = 0.0, seed: int = 1) -> pl.Ser
     random = np.random.default_rng(seed)
     column_type = ColumnType.parse(kind)
     small = random.integers(0, 100, rows)
-    if kind in ("symbol", "string"):
+    if column_type.item is not None:
+        items = column(str(column_type.item), 100, seed=seed)
+        values = pl.Series([items[: number % 4] for number in small], dtype=pl.List(items.dtype))
+    elif kind == "guid":
+        values = pl.Series(
+            [f"8c6b8b64-6815-6084-0a3e-1784012{number:05x}" for number in small], dtype=pl.String
+        )
+    elif column_type.read_as != column_type or column_type.scale is not None:
+        values = of_physical(small.astype(column_type.numpy_type), column_type)
+    elif kind in ("symbol", "string"):
         values = pl.Series([f"x{number}é" for number in small], dtype=pl.String)
     elif kind == "char":
         values = pl.Series([chr(64 + number) for number in small], dtype=pl.String)

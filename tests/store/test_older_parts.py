@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 
 from colonnade.codec.compression import Compression
 from colonnade.errors import HeaderError
-from colonnade.kernels import decode_rows, decode_string_rows
+from colonnade.kernels import decode_rows, decode_string_rows, kernel_array
 from colonnade.schema import ColumnType
 from colonnade.store.column_file import ColumnFile
 from colonnade.store.column_values import canonical_type
@@ -69,7 +69,7 @@ def test_kernels_read_an_absent_column(kind: str) -> None:
 
     if kept.has_fixed_width:
         values = np.ones(ROWS - 5, dtype=kept.numpy_type)
-        decode_rows(source, 5, ROWS, values)
+        decode_rows(source, 5, ROWS, kernel_array(values))
         assert_array_equal(values, absent.read_stored(5, ROWS).values)
     else:
         offsets, content = decode_string_rows(source, 5, ROWS)

@@ -24,6 +24,7 @@ CompressionArgument = Spec | Mapping[str, Spec]
 
 # Of the plain size: what saves less isn't worth decoding.
 _WORTH_IT: Final = {"fastest": 0.9, "balanced": 0.9, "smallest": 0.99}
+_OPAQUE: Final = {"fastest": "lz4", "balanced": "zstd:3", "smallest": "zstd:9"}  # guids and lists, untried
 # The least bytes of a row that a nanosecond of decoding must save.
 _BYTES_PER_NS: Final = {"fastest": 4, "balanced": 0.05, "smallest": 0}
 _YARDSTICK: Final = "lz4:1"  # the whole of a balanced table decodes about as fast
@@ -140,13 +141,14 @@ def choose_together(
     """
     if goal not in GOALS:
         raise CompressionError(f"unknown goal {goal!r}; there are {', '.join(GOALS)}")
-    found = {name: Sample.of(samples[name], column_types[name]) for name in samples}
+    opaque = {name: Compression.parse(_OPAQUE[goal]) for name in samples if column_types[name].is_opaque}
+    found = {name: Sample.of(samples[name], column_types[name]) for name in samples if name not in opaque}
     tried = {name: _tried(sample, goal) for name, sample in found.items()}
     chosen = {name: min(estimates, key=lambda one: _cost(one, goal)) for name, estimates in tried.items()}
     if goal == "balanced":
         rows = [sample.estimate(Compression.parse(_YARDSTICK)) for sample in found.values() if sample.rows]
         _fit(chosen, tried, sum(estimate.decode_ns for estimate in rows))
-    return {name: estimate.compression for name, estimate in chosen.items()}
+    return opaque | {name: estimate.compression for name, estimate in chosen.items()}
 
 
 def stored_bytes(values: pl.Series, column_type: ColumnType, compression: Compression) -> int:

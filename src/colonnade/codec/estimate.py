@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from colonnade.codec.compression import Compression
 from colonnade.kernels import encode_blocks, encode_string_blocks
+from colonnade.physical import physical_values
 from colonnade.schema import ColumnType
 
 _RUNS: Final = 4  # pieces of a sample, spread over the values
@@ -55,9 +56,9 @@ class Sample(NamedTuple):
             lengths = text.str.len_bytes().to_numpy().astype(np.uint32)
             return cls(lengths, np.frombuffer(joined, np.uint8))
         if column_type.kind in ("symbol", "char"):
-            column = column.cast(pl.String).rank("dense")
-        values = column.to_physical().fill_null(0).to_numpy()
-        return cls(np.ascontiguousarray(values, dtype=column_type.numpy_type))
+            codes = column.cast(pl.String).rank("dense").fill_null(0).to_numpy()
+            return cls(np.ascontiguousarray(codes, dtype=column_type.numpy_type))
+        return cls(physical_values(column, column_type))
 
     @property
     def rows(self) -> int:

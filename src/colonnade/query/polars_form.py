@@ -50,7 +50,7 @@ def polars_form(  # noqa: C901, PLR0911, PLR0912 - one case a node
         case Literal(value, None):
             return pl.lit(value)
         case Literal(value, kind) if kind is not None and kind.kind == "decimal":
-            return pl.lit(value, dtype=pl.Int128).reinterpret(dtype=kind.polars_type)
+            return pl.lit(value, dtype=pl.Int128).reinterpret(dtype=pl.Decimal(38, kind.scale or 0))
         case Literal(value, kind) if kind is not None:
             whole = pl.Int32 if kind.kind == "date" else pl.Int64
             return pl.lit(value, dtype=whole).cast(kind.polars_type)

@@ -67,8 +67,10 @@ def _lists(items: pl.Series, counts: NDArray[np.int64]) -> pl.Series:
     if not len(counts):
         return pl.Series([], dtype=pl.List(items.dtype))
     rows = pl.DataFrame({"start": np.cumsum(counts) - counts, "count": counts})
-    all_items = pl.lit(items.implode())
-    return rows.select(all_items.list.slice(pl.col("start"), pl.col("count")).alias("")).to_series()
+    cut = pl.lit(items.implode()).list.slice(pl.col("start"), pl.col("count"))
+    return (
+        rows.select(cut.alias("")).to_series().cast(pl.List(items.dtype))
+    )  # a literal forgets units of time
 
 
 def _texts_to_buffers(
