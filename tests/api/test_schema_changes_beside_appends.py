@@ -3,40 +3,13 @@
 from __future__ import annotations
 
 import multiprocessing
-import warnings
 from pathlib import Path
 
 import polars as pl
 
 import colonnade as cn
+from api.appending import APPENDS, ROWS, append_all, rows
 from colonnade import col
-
-APPENDS, ROWS = 10, 40
-
-
-def rows(number: int) -> pl.DataFrame:
-    times = pl.Series(range(number * ROWS, (number + 1) * ROWS)) * 1_000_000_000 + 1_704_186_000_000_000_000
-    return pl.DataFrame(
-        {
-            "sym": ["A", "B"] * (ROWS // 2),
-            "time": times.cast(pl.Datetime("ns")),
-            "size": pl.Series([number] * ROWS, dtype=pl.Int16),
-            "price": [number / 4] * ROWS,
-        }
-    )
-
-
-def append_all(path: Path) -> None:
-    """Append frames one by one; one that conflicts is tried again."""
-    warnings.simplefilter("ignore", cn.MissingColumnWarning)
-    table = cn.open(path)["trade"]
-    for number in range(1, APPENDS):
-        while True:
-            try:
-                table.append(rows(number), durability="fast")
-                break
-            except cn.ConflictError:
-                continue
 
 
 def test_no_row_is_lost_or_changed_while_columns_change_beside_appends(tmp_path: Path) -> None:
