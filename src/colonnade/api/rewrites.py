@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from colonnade.codec.choose import CompressionArgument, choose_together, requested
+from colonnade.codec.choose import DEFAULT_GOAL, CompressionArgument, choose_together, requested
 from colonnade.codec.compression import Compression
 from colonnade.errors import ConflictError, PlanError
 from colonnade.query.matching import matching_rows
@@ -131,7 +131,7 @@ def _wanted(
         found = {name: told for name, told in found.items() if name in names}
     samples = {name: _sample(source, values, name) for name, told in found.items() if told is None}
     present = {name: sample for name, sample in samples.items() if sample is not None}
-    chosen = choose_together(present, schema.columns, goal or "balanced")
+    chosen = choose_together(present, schema.columns, goal or DEFAULT_GOAL)
     return {name: told or chosen[name] for name, told in found.items() if told or name in chosen}
 
 

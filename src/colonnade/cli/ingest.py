@@ -102,7 +102,7 @@ def run(
         typer.Option(
             metavar="GOAL", help="What auto picks for: fastest (queries), smallest (files), or balanced."
         ),
-    ] = "balanced",
+    ] = "fastest",
     date: Annotated[
         str | None,
         typer.Option(

@@ -18,6 +18,9 @@ from colonnade.schema import ColumnType
 
 AUTO: Final = "auto"
 GOALS: Final = ("fastest", "balanced", "smallest")
+DEFAULT_GOAL: Final = (
+    "fastest"  # a table is queried about as fast as if it were plain until somebody asks for less
+)
 
 Spec = str | tuple[int, int, int] | Compression
 CompressionArgument = Spec | Mapping[str, Spec]
@@ -100,7 +103,7 @@ def requested(
     return {name: _parsed(compression.get(name, default)) for name in names}
 
 
-def choose(sample: pl.Series, column_type: ColumnType, goal: str = "balanced") -> Compression:
+def choose(sample: pl.Series, column_type: ColumnType, goal: str = DEFAULT_GOAL) -> Compression:
     """Choose the compression of one column from some of its values; see `choose_together`.
 
     Examples
@@ -113,7 +116,7 @@ def choose(sample: pl.Series, column_type: ColumnType, goal: str = "balanced") -
 
 
 def choose_together(
-    samples: Mapping[str, pl.Series], column_types: Mapping[str, ColumnType], goal: str = "balanced"
+    samples: Mapping[str, pl.Series], column_types: Mapping[str, ColumnType], goal: str = DEFAULT_GOAL
 ) -> dict[str, Compression]:
     """Choose the compressions of columns that are read together, each from some of its values.
 

@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, Self
 
 import polars as pl
 
-from colonnade.codec.choose import CompressionArgument, choose_together, requested
+from colonnade.codec.choose import DEFAULT_GOAL, CompressionArgument, choose_together, requested
 from colonnade.codec.compression import Compression
 from colonnade.errors import (
     AlreadyExistsError,
@@ -398,7 +398,7 @@ class _CompressionSettings:
         self._asked = asked
         self._settings = {} if base is None else dict(base.settings)
         self._kept = dict(self._settings.get("compression", {}))
-        self._goal = goal or "balanced"
+        self._goal = goal or DEFAULT_GOAL
         self.chosen: dict[str, Compression] = {}
 
     def of(self, schema: Schema, sample: pl.DataFrame, *, where: str) -> Mapping[str, Compression]:
