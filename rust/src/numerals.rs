@@ -3,6 +3,7 @@
 //! That form has no plus sign, no leading zero and no `-0`, so each text comes back as it was.  An empty text is the
 //! lowest int64, which has no text of its own.
 
+use crate::isa::{Isa, Kernel, dispatch};
 use crate::short_texts::ShortTexts;
 
 const EMPTY: i64 = i64::MIN;
@@ -53,34 +54,41 @@ fn integer_of(text: &[u8]) -> Option<i64> {
 /// Append the texts of integers: each one's end within `data` to `ends`, its bytes to `data`.
 pub fn append(integers: &[i64], ends: &mut Vec<i64>, data: &mut Vec<u8>) {
     let mut texts = ShortTexts::new(integers.len(), ends, data);
-    let mut upper = Upper::default();
-    for integer in integers {
-        if *integer != EMPTY {
-            put_integer(*integer, &mut upper, &mut texts);
-        }
-        texts.end();
-    }
+    dispatch(Print { integers, texts: &mut texts });
     texts.flush();
 }
 
-/// The upper eight digits of the number before: identifiers that follow each other share them.
-#[derive(Default)]
-struct Upper {
-    number: u64,
-    digits: u64,
+/// Writes integers one after the other.
+struct Print<'v, 't, 'o> {
+    integers: &'v [i64],
+    texts: &'t mut ShortTexts<'o>,
+}
+
+impl Kernel for Print<'_, '_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<I: Isa>(self) {
+        for integer in self.integers {
+            if *integer != EMPTY {
+                put_integer(*integer, self.texts);
+            }
+            self.texts.end();
+        }
+    }
 }
 
 #[inline(always)]
-fn put_integer(integer: i64, upper: &mut Upper, texts: &mut ShortTexts<'_>) {
+fn put_integer(integer: i64, texts: &mut ShortTexts<'_>) {
     if integer < 0 {
         texts.put(ZEROS.to_le_bytes().map(|_| b'-'), 1);
     }
     let number = integer.unsigned_abs();
     if number < SIXTEEN_DIGITS {
-        put_without_zeros(sixteen_digits(number, upper), texts);
+        put_without_zeros(sixteen_digits(number), texts);
     } else {
-        put_without_zeros(sixteen_digits(number / SIXTEEN_DIGITS, upper), texts);
-        texts.put((sixteen_digits(number % SIXTEEN_DIGITS, upper) | ZEROS).to_le_bytes(), 16);
+        put_without_zeros(sixteen_digits(number / SIXTEEN_DIGITS), texts);
+        texts.put((sixteen_digits(number % SIXTEEN_DIGITS) | ZEROS).to_le_bytes(), 16);
     }
 }
 
@@ -92,13 +100,14 @@ fn put_without_zeros(digits: u128, texts: &mut ShortTexts<'_>) {
 }
 
 /// Give the digits of a number below 10^16, a byte each, the first one lowest.
+///
+/// Both halves are always written: a guess whether the upper one is 0, or that of the number before, goes wrong
+/// too often where identifiers of several venues take turns.
 #[inline(always)]
-fn sixteen_digits(number: u64, upper: &mut Upper) -> u128 {
-    let high = number / EIGHT_DIGITS;
-    if high != upper.number {
-        *upper = Upper { number: high, digits: eight_digits(high) };
-    }
-    u128::from(upper.digits) | (u128::from(eight_digits(number % EIGHT_DIGITS)) << 64)
+fn sixteen_digits(number: u64) -> u128 {
+    let upper = eight_digits(number / EIGHT_DIGITS);
+    let lower = eight_digits(number % EIGHT_DIGITS);
+    u128::from(upper) | (u128::from(lower) << 64)
 }
 
 /// Give the digits of a number below 10^8, a byte each, the first one lowest.
