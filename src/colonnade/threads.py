@@ -30,12 +30,14 @@ def map_ordered(
     items: Iterable[Item],
     *,
     threads: int | None = None,
+    ahead: int | None = None,
     stopped: threading.Event | None = None,
 ) -> Iterator[Result]:
     """Apply a function to items on several threads; yield the results in the order of the items.
 
-    At most twice as many items as threads are under way or waiting, so memory stays bounded. One thread
-    runs in the caller and makes no pool. The first error stops what has not begun and is raised; ``stopped``
+    At most ``ahead`` items are under way or waiting, twice as many as threads by default, so memory stays
+    bounded; a larger number keeps all threads busy beside an item that takes long. One thread runs in the
+    caller and makes no pool. The first error stops what has not begun and is raised; ``stopped``
     is set then, or when the caller is interrupted, so that long work under way can end by itself.
     """
     count = threads or default_threads()
@@ -44,7 +46,9 @@ def map_ordered(
         return
     remaining = iter(items)
     with ThreadPoolExecutor(count, thread_name_prefix="colonnade") as pool:
-        pending: list[Future[Result]] = [pool.submit(function, item) for item in islice(remaining, 2 * count)]
+        pending: list[Future[Result]] = [
+            pool.submit(function, item) for item in islice(remaining, ahead or 2 * count)
+        ]
         try:
             while pending:
                 result = pending.pop(0).result()

@@ -15,6 +15,7 @@ from colonnade.codec.compression import Compression
 from colonnade.codec.estimate import Estimate, Sample
 from colonnade.errors import ColumnNotFoundError, CompressionError
 from colonnade.schema import ColumnType
+from colonnade.threads import map_ordered
 
 AUTO: Final = "auto"
 GOALS: Final = ("fastest", "balanced", "smallest")
@@ -145,8 +146,12 @@ def choose_together(
     if goal not in GOALS:
         raise CompressionError(f"unknown goal {goal!r}; there are {', '.join(GOALS)}")
     opaque = {name: Compression.parse(_OPAQUE[goal]) for name in samples if column_types[name].is_opaque}
-    found = {name: Sample.of(samples[name], column_types[name]) for name in samples if name not in opaque}
-    tried = {name: _tried(sample, goal) for name, sample in found.items()}
+    names = [name for name in samples if name not in opaque]
+    found = dict(
+        zip(names, map_ordered(lambda name: Sample.of(samples[name], column_types[name]), names), strict=True)
+    )
+    estimates = map_ordered(lambda sample: _tried(sample, goal), found.values(), ahead=len(found))
+    tried = dict(zip(found, estimates, strict=True))
     chosen = {name: min(estimates, key=lambda one: _cost(one, goal)) for name, estimates in tried.items()}
     if goal == "balanced":
         rows = [sample.estimate(Compression.parse(_YARDSTICK)) for sample in found.values() if sample.rows]

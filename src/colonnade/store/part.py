@@ -22,6 +22,7 @@ from colonnade.store.entries import PartEntry
 from colonnade.store.filenames import new_column_name, new_part_name
 from colonnade.threads import map_ordered
 
+_TEXT_COST = 16  # of a row of text or symbols, as of a number of so many bytes
 _INT64_MIN = -(1 << 63)
 _INT64_MAX = (1 << 63) - 1
 
@@ -140,7 +141,8 @@ class PartWriter:
 
     def add(self, give: Callable[[ColumnWriter], None], row_count: int) -> None:
         """Add rows: ``give`` is called once a column, by several threads, and hands them to the writer."""
-        for _ in map_ordered(give, self._writers.values(), threads=self._threads):
+        slowest_first = sorted(self._writers.values(), key=_cost, reverse=True)
+        for _ in map_ordered(give, slowest_first, threads=self._threads, ahead=len(slowest_first)):
             pass
         if row_count:
             self._keys.add(self._writers)
@@ -166,6 +168,12 @@ class PartWriter:
             writer.abandon()
         with contextlib.suppress(OSError):
             self.path.rmdir()
+
+
+def _cost(writer: ColumnWriter) -> int:
+    """Give about the time that a row of a column takes, for an order in which no thread waits at the end."""
+    kind = writer.type
+    return kind.numpy_type.itemsize if kind.has_fixed_width and kind.kind != "symbol" else _TEXT_COST
 
 
 def _add(frame: pl.DataFrame, writer: ColumnWriter) -> None:
