@@ -12,7 +12,7 @@ from polars.testing import assert_frame_equal
 import colonnade as cn
 from colonnade import col
 from colonnade.ingest import writer
-from colonnade.store import cast
+from colonnade.maintenance import cast
 
 DAYS = [dt.date(2024, 1, 2), dt.date(2024, 1, 3)]
 

@@ -171,7 +171,7 @@ def test_an_interrupted_recompression_leaves_a_whole_table_and_goes_on(tmp_path)
     table = table_of(tmp_path / "db", ticks(200_000), pieces=1)
     before = table.collect()
     code = (
-        "import colonnade.store.recompress as one\n"
+        "import colonnade.maintenance.recompress as one\n"
         "one._COMMIT_FILES = 4\n"
         "from colonnade.cli import main\n"
         "main()\n"

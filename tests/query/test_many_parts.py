@@ -8,7 +8,7 @@ import pytest
 
 import colonnade as cn
 from colonnade import col
-from colonnade.store.compact import compact
+from colonnade.maintenance.compact import compact
 from colonnade.store.version import Addition, Edits
 from databases import bits
 from store.rows import DAY, new_table, trades, write

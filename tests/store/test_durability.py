@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from colonnade.maintenance.verify import verify
 from colonnade.store.table_source import close_columns, open_source
-from colonnade.store.verify import verify
 from colonnade.store.version import TableStore
 from store.rows import DAY, append, new_table, trades, write
 

@@ -9,9 +9,9 @@ import pytest
 
 import colonnade as cn
 from colonnade.codec.compression import CODECS, ENCODINGS
+from colonnade.maintenance.verify import verify
 from colonnade.store.database import DatabaseStore
 from colonnade.store.table_source import open_source
-from colonnade.store.verify import verify
 from databases import bits, logical, plain
 
 GOLDEN = Path(__file__).parents[1] / "golden"

@@ -13,6 +13,7 @@ from numpy.testing import assert_array_equal
 from colonnade.codec.compression import Compression
 from colonnade.errors import HeaderError
 from colonnade.kernels import decode_rows, decode_string_rows, kernel_array
+from colonnade.maintenance.verify import verify
 from colonnade.schema import ColumnType
 from colonnade.store.column_file import ColumnFile
 from colonnade.store.column_values import canonical_type
@@ -20,7 +21,6 @@ from colonnade.store.column_writer import ColumnWriter
 from colonnade.store.older_parts import WidenedColumn, absent_column
 from colonnade.store.schema_change import widens
 from colonnade.store.table_source import open_source
-from colonnade.store.verify import verify
 from colonnade.store.version import Addition, Edits
 from colonnade.store.zone_map import zone_bounds
 from store.rows import DAY, KINDS, column, new_table, trades

@@ -12,10 +12,10 @@ from colonnade.api.query import TableRef
 from colonnade.api.table import Table
 from colonnade.api.upkeep import clean_tables, copy_tables, list_files
 from colonnade.ingest.writer import IngestReport, ingest
+from colonnade.maintenance import alter
+from colonnade.maintenance.verify import Finding, verify
 from colonnade.query.expr import unknown_word
-from colonnade.store import alter
 from colonnade.store.database import DatabaseStore
-from colonnade.store.verify import Finding, verify
 
 _WORDS: Final = {
     "table": 'db["trade"]',

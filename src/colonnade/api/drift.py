@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import polars as pl
 
+from colonnade.maintenance.cast import CastFile
 from colonnade.schema import Schema, days_to_date
-from colonnade.store.cast import CastFile
 from colonnade.store.entries import PartEntry
 from colonnade.store.table_source import StoredTable
 

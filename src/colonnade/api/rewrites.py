@@ -12,15 +12,15 @@ import polars as pl
 from colonnade.codec.choose import DEFAULT_GOAL, CompressionArgument, choose_together, requested
 from colonnade.codec.compression import Compression
 from colonnade.errors import ConflictError, PlanError
+from colonnade.maintenance.compact import Compaction, compact, plan_compaction
+from colonnade.maintenance.delete import Deletion, delete, plan_deletion
+from colonnade.maintenance.recompress import Recompression, plan_recompression, recompress
 from colonnade.query.matching import matching_rows
 from colonnade.query.plan import Plan
 from colonnade.query.prune import split_conditions, wanted_dates
 from colonnade.query.values import DAY_NS, span_ns
 from colonnade.schema import date_to_days, days_to_date, zone_info
 from colonnade.store.atomic import is_durable
-from colonnade.store.compact import Compaction, compact, plan_compaction
-from colonnade.store.delete import Deletion, delete, plan_deletion
-from colonnade.store.recompress import Recompression, plan_recompression, recompress
 from colonnade.store.table_source import StoredPart, StoredTable, open_source
 from colonnade.store.version import Edits, TableStore
 

@@ -18,15 +18,15 @@ from colonnade.api.words import WORDS
 from colonnade.codec.choose import CompressionArgument
 from colonnade.errors import PlanError
 from colonnade.ingest.roles import guess_roles
+from colonnade.maintenance import alter
+from colonnade.maintenance.cast import cast_column, files_to_cast
 from colonnade.query.bind import Scope
 from colonnade.query.expr import unknown_word
 from colonnade.query.plan import Plan
 from colonnade.query.points import read_points
 from colonnade.query.values import days_between, instant_ns
 from colonnade.schema import ColumnType, Schema, days_to_date
-from colonnade.store import alter
 from colonnade.store.atomic import is_durable
-from colonnade.store.cast import cast_column, files_to_cast
 from colonnade.store.table_source import StoredTable
 from colonnade.store.version import TableStore
 

@@ -9,12 +9,12 @@ from typing import Any, Final
 import polars as pl
 
 from colonnade.errors import PlanError
+from colonnade.maintenance.clean import clean, plan_clean
+from colonnade.maintenance.copy import Selection, copy_database
+from colonnade.maintenance.files import files_of, marker_file
 from colonnade.query.values import days_between, span_ns
 from colonnade.store.atomic import is_durable
-from colonnade.store.clean import clean, plan_clean
-from colonnade.store.copy import Selection, copy_database
 from colonnade.store.database import DatabaseStore
-from colonnade.store.files import files_of, marker_file
 from colonnade.store.table_source import open_source
 
 _CLEANED: Final = {"table": pl.String, "versions": pl.Int64, "files": pl.Int64, "bytes": pl.Int64}

@@ -38,9 +38,9 @@ from colonnade.ingest.source import Source, check_file_sets, sources_of
 from colonnade.ingest.streams import Watch
 from colonnade.ingest.table_keys import Keys, check_keys, new_schema
 from colonnade.ingest.unique import UniqueRows, check_key
+from colonnade.maintenance.compact import merge_small
 from colonnade.schema import Schema, days_to_date
 from colonnade.store.atomic import is_durable
-from colonnade.store.compact import merge_small
 from colonnade.store.database import DatabaseStore
 from colonnade.store.entries import PartEntry, SourceEntry
 from colonnade.store.filenames import temporary

@@ -10,15 +10,15 @@ import pytest
 
 from colonnade.codec.compression import Compression
 from colonnade.errors import ChecksumError, ConflictError
+from colonnade.maintenance import recompress as module
+from colonnade.maintenance.alter import add_column
+from colonnade.maintenance.compact import compact
+from colonnade.maintenance.recompress import check_same, plan_recompression, recompress
+from colonnade.maintenance.verify import verify
 from colonnade.schema import ColumnType, Schema
-from colonnade.store import recompress as module
-from colonnade.store.alter import add_column
 from colonnade.store.column_file import ColumnFile
 from colonnade.store.column_writer import ColumnWriter
-from colonnade.store.compact import compact
-from colonnade.store.recompress import check_same, plan_recompression, recompress
 from colonnade.store.table_source import open_source
-from colonnade.store.verify import verify
 from colonnade.store.version import Addition, Edits, TableStore
 from store.rows import DAY, KINDS, TRADES, append, column, dictionaries, new_table, trades, write
 

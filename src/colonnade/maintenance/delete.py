@@ -15,11 +15,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from colonnade.errors import ConflictError
+from colonnade.maintenance.rewrite import Watch, remove_part, rewrite, symbol_columns
+from colonnade.maintenance.stretches import STRETCH_ROWS, Stretch
 from colonnade.schema import SYMBOL_NULL, Schema
 from colonnade.store.entries import PartEntry
 from colonnade.store.manifest import Change
-from colonnade.store.rewrite import Watch, remove_part, rewrite, symbol_columns
-from colonnade.store.stretches import STRETCH_ROWS, Stretch
 from colonnade.store.table_source import StoredPart, StoredTable, open_source
 from colonnade.store.version import REFUSALS, Edits, TableStore
 

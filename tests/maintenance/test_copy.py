@@ -15,7 +15,7 @@ from colonnade.errors import (
     NotFoundError,
     SchemaError,
 )
-from colonnade.store import copy_parts
+from colonnade.maintenance import copy_parts
 from colonnade.store.table_source import open_source
 from databases import bits, plain
 
@@ -171,7 +171,7 @@ def test_files_that_are_there_are_not_copied_again(db, tmp_path, monkeypatch):
     def refuse(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("colonnade.store.copy._finish", refuse)
+    monkeypatch.setattr("colonnade.maintenance.copy._finish", refuse)
     with pytest.raises(KeyboardInterrupt):
         db.copy(tmp_path / "copy")
     monkeypatch.undo()
@@ -186,7 +186,7 @@ def test_table_that_changed_since_an_interruption_is_copied_as_it_is_now(db, tmp
     def refuse(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("colonnade.store.copy._finish", refuse)
+    monkeypatch.setattr("colonnade.maintenance.copy._finish", refuse)
     with pytest.raises(KeyboardInterrupt):
         db.copy(tmp_path / "copy")
     monkeypatch.undo()
@@ -203,7 +203,7 @@ def test_unfinished_copy_of_something_else_is_not_mixed_in(db, tmp_path, monkeyp
     def refuse(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("colonnade.store.copy._finish", refuse)
+    monkeypatch.setattr("colonnade.maintenance.copy._finish", refuse)
     with pytest.raises(KeyboardInterrupt):
         db.copy(tmp_path / "copy", dates="2024-01")
     monkeypatch.undo()

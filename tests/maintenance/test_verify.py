@@ -7,10 +7,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from colonnade.maintenance.verify import Finding, verify
 from colonnade.schema import ColumnType, Schema
 from colonnade.store.column_layout import HEADER_BYTES
 from colonnade.store.table_source import close_columns, open_source
-from colonnade.store.verify import Finding, verify
 from colonnade.store.version import Addition, Edits, TableStore
 from store.rows import DAY, KINDS, column, new_table, trades, write
 

@@ -17,12 +17,12 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from colonnade.maintenance.rewrite import rewrite, symbol_columns
+from colonnade.maintenance.stretches import STRETCH_ROWS, Stretch
 from colonnade.schema import SYMBOL_NULL, Schema
 from colonnade.store.atomic import make_folders, new_file, open_to_read, sync_folders, write_all
 from colonnade.store.entries import ColumnEntry, PartEntry
 from colonnade.store.filenames import is_part_name, temporary
-from colonnade.store.rewrite import rewrite, symbol_columns
-from colonnade.store.stretches import STRETCH_ROWS, Stretch
 from colonnade.store.table_source import StoredPart
 from colonnade.threads import map_ordered
 

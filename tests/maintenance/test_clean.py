@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from colonnade.errors import CorruptionError, NotFoundError
-from colonnade.store import alter
-from colonnade.store.clean import DAY_NS, Cleaned, clean, plan_clean
+from colonnade.maintenance import alter
+from colonnade.maintenance.clean import DAY_NS, Cleaned, clean, plan_clean
+from colonnade.maintenance.verify import verify
 from colonnade.store.filenames import manifest_name
 from colonnade.store.manifest import Change, ColumnChange, read_manifest
 from colonnade.store.table_source import close_columns, open_source
-from colonnade.store.verify import verify
 from colonnade.store.version import Addition, Edits, TableStore
 from store.rows import DAY, TRADES, append, new_table, replace_all, trades, write
 

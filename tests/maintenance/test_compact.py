@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 
 from colonnade.api.database import open_database
 from colonnade.errors import ChecksumError, ConflictError
-from colonnade.schema import ColumnType, Schema
-from colonnade.store import compact as compact_module
-from colonnade.store.alter import add_column, drop_column
-from colonnade.store.cast import cast_column
-from colonnade.store.compact import (
+from colonnade.maintenance import compact as compact_module
+from colonnade.maintenance.alter import add_column, drop_column
+from colonnade.maintenance.cast import cast_column
+from colonnade.maintenance.compact import (
     FANOUT,
     chosen_to_merge,
     compact,
@@ -25,11 +24,12 @@ from colonnade.store.compact import (
     merge_small,
     plan_compaction,
 )
+from colonnade.maintenance.stretches import stretches_of
+from colonnade.maintenance.verify import verify
+from colonnade.schema import ColumnType, Schema
 from colonnade.store.database import DatabaseStore
 from colonnade.store.entries import PartEntry
-from colonnade.store.stretches import stretches_of
 from colonnade.store.table_source import close_columns, open_source
-from colonnade.store.verify import verify
 from colonnade.store.version import Addition, Edits, TableStore
 from store.rows import DAY, KINDS, TRADES, append, column, new_table, trades, write
 

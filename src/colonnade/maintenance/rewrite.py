@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 
 from colonnade.codec.compression import Compression
 from colonnade.errors import ChecksumError, located
+from colonnade.maintenance.stretches import Stretch, rows_of
 from colonnade.schema import SYMBOL_NULL, ColumnType, Schema
 from colonnade.store.column_file import ColumnFile
 from colonnade.store.column_values import NO_TEXT, StoredRows
 from colonnade.store.column_writer import ColumnWriter
 from colonnade.store.entries import PartEntry
 from colonnade.store.part import PartWriter
-from colonnade.store.stretches import Stretch, rows_of
 from colonnade.store.table_source import StoredPart
 from colonnade.store.values_hash import TextHash, ValuesHash
 

@@ -10,13 +10,13 @@ import polars as pl
 import pytest
 
 from colonnade.errors import ConflictError
+from colonnade.maintenance import delete as module
+from colonnade.maintenance.alter import add_column
+from colonnade.maintenance.compact import compact
+from colonnade.maintenance.delete import delete, plan_deletion
+from colonnade.maintenance.verify import verify
 from colonnade.schema import ColumnType, Schema
-from colonnade.store import delete as module
-from colonnade.store.alter import add_column
-from colonnade.store.compact import compact
-from colonnade.store.delete import delete, plan_deletion
 from colonnade.store.table_source import StoredTable, open_source
-from colonnade.store.verify import verify
 from colonnade.store.version import Addition, Edits, TableStore
 from store.rows import DAY, KINDS, append, column, new_table, trades, write
 

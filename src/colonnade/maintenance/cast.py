@@ -17,12 +17,12 @@ import polars as pl
 from colonnade.codec.choose import choose
 from colonnade.codec.compression import Compression
 from colonnade.errors import ColumnTypeError, ConflictError
+from colonnade.maintenance.lossless import check_way, converted
 from colonnade.schema import ColumnType, Schema, days_to_date
 from colonnade.store.atomic import sync_folders
 from colonnade.store.column_writer import ColumnWriter
 from colonnade.store.entries import ColumnEntry
 from colonnade.store.filenames import new_column_name
-from colonnade.store.lossless import check_way, converted
 from colonnade.store.manifest import Change, ColumnChange
 from colonnade.store.schema_change import is_read_as, with_type
 from colonnade.store.table_source import StoredPart, StoredTable, open_source

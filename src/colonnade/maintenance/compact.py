@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from colonnade.errors import ConflictError
+from colonnade.maintenance.rewrite import Watch, merged_dictionaries, remove_part, rewrite
+from colonnade.maintenance.stretches import stretches_of
 from colonnade.store.entries import PartEntry
 from colonnade.store.manifest import Change
-from colonnade.store.rewrite import Watch, merged_dictionaries, remove_part, rewrite
-from colonnade.store.stretches import stretches_of
 from colonnade.store.table_source import open_source
 from colonnade.store.version import REFUSALS, Edits, TableStore
 from colonnade.store.version_file import Version

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from colonnade.errors import ColumnTypeError
+from colonnade.maintenance.lossless import check_way, converted
 from colonnade.schema import ColumnType
 from colonnade.store.column_values import canonical_type
-from colonnade.store.lossless import check_way, converted
 from colonnade.store.schema_change import widens
 
 NUMBERS = (

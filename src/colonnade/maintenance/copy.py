@@ -24,16 +24,16 @@ from colonnade.errors import (
     NotFoundError,
     SchemaError,
 )
+from colonnade.maintenance.copy_parts import Range, copy_files, copy_rows, stored_columns, wanted_ranges
+from colonnade.maintenance.verify import verify
 from colonnade.schema import Schema
 from colonnade.store.atomic import lock_alone, make_folders, open_to_read, publish, read_file, sync_folders
-from colonnade.store.copy_parts import Range, copy_files, copy_rows, stored_columns, wanted_ranges
 from colonnade.store.database import DatabaseStore
 from colonnade.store.document import hash_bytes, read_document, write_document
 from colonnade.store.entries import part_of_json, part_to_json, source_of_json, source_to_json
 from colonnade.store.filenames import MARKER, VERSIONS
 from colonnade.store.schema_change import settings_without
 from colonnade.store.table_source import StoredPart, StoredPartition, open_source
-from colonnade.store.verify import verify
 from colonnade.store.version import Addition, Edits, TableStore
 
 Watch = Callable[[int, int], None]  # called with the bytes copied so far and the bytes in all
