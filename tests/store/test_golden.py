@@ -93,3 +93,14 @@ def test_a_database_of_format_1_takes_every_change(tmp_path: Path) -> None:
     check(rows)
     before = b'{"format":1,'
     assert not [path for path in (db.path / "all").rglob("*.json") if path.read_bytes().startswith(before)]
+
+
+def test_rarer_types_of_format_2_are_read_back() -> None:
+    db = cn.open(GOLDEN / "v2_types")
+
+    found = db["all"].collect()
+
+    wanted = pl.read_parquet(GOLDEN / "v2_types_rows.parquet")
+    assert found.select(wanted.columns).equals(wanted, null_equal=True)
+    assert found.select(wanted.columns).schema == wanted.schema
+    assert db.verify().is_empty()
